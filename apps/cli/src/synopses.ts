@@ -18,6 +18,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'acl policy info': 'Show a policy and its rules',
   'acl policy list': 'List policies',
   'acl policy self': 'Show the policies of your token',
+  'acl rekey': 'Store all secrets under the present key of the servers',
   'acl role create': 'Create a role',
   'acl role delete': 'Delete a role',
   'acl role info': 'Show a role',

@@ -125,6 +125,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   ACLPolicyDelete: () => `${TXN_STREAM}.acl_policy`,
   ACLTokenUpsert: () => `${TXN_STREAM}.acl_token`,
   ACLTokenDelete: () => `${TXN_STREAM}.acl_token`,
+  ACLTokenRekey: () => `${TXN_STREAM}.acl_token`,
   ACLTokenBootstrap: () => `${TXN_STREAM}.acl_token`,
   ACLRolesUpsert: () => `${TXN_STREAM}.acl_role`,
   ACLRolesDelete: () => `${TXN_STREAM}.acl_role`,

@@ -112,6 +112,12 @@ export const SETTINGS = {
     .describe(
       'api: file with the key under which secrets of tokens are stored: 32 bytes in hexadecimal or base64, the same for every api',
     ),
+  WAYBILL_ACL_OTHER_KEY_FILE: z
+    .string()
+    .default('')
+    .describe(
+      'api: file with a second key, under which secrets of tokens are found too, while the key changes; empty: none',
+    ),
   WAYBILL_ACL_DIR: z
     .string()
     .default('')

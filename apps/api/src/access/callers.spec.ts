@@ -41,6 +41,11 @@ let reads: string[];
 let connected: boolean;
 let changeIndex: number;
 let fails: Error | undefined;
+/** One for each key of access control, the present one first. */
+let hashNames: string[];
+/** Called before a read by a hash. */
+let beforeRead: () => void;
+let storedUnder: string;
 
 const unusedWorkloads = {
   verifyJwt: () => Promise.reject(new TokenRefusedError('no identity is expected')),
@@ -53,15 +58,16 @@ const callersOf = (): Callers =>
     source: {
       grantsBySecretHash: async (hash) => {
         reads.push('grants');
+        beforeRead();
         if (fails) throw fails;
-        if (hash !== `hash of ${SECRET}` || !token) return undefined;
+        if (hash !== `${storedUnder} of ${SECRET}` || !token) return undefined;
         const names = [...(token.Policies ?? []), ...roles.flatMap((role) => role.Policies.map(({ Name }) => Name))];
         return { token, roles, policies: policies.filter(({ Name }) => names.includes(Name)) };
       },
       changeIndex: async () => changeIndex,
       policiesNamed: async (names) => policies.filter(({ Name }) => names.includes(Name)),
     },
-    secrets: { hash: (secret) => `hash of ${secret}` },
+    secrets: { hashes: (secret) => hashNames.map((name) => `${name} of ${secret}`) },
     compiled: new AclCache(),
     workloads: unusedWorkloads,
     clock: time,
@@ -77,6 +83,9 @@ beforeEach(() => {
   connected = true;
   changeIndex = 7;
   fails = undefined;
+  hashNames = ['hash'];
+  storedUnder = 'hash';
+  beforeRead = () => {};
 });
 
 describe('who sends a request', () => {
@@ -94,6 +103,19 @@ describe('who sends a request', () => {
     expect(actor).toEqual({ Kind: 'token', ID: token?.AccessorID, Name: 'ci' });
     expect(acl.allowsNamespace('team', 'read-job')).toBe(true);
     expect(acl.allowsNamespace('other', 'read-job')).toBe(false);
+  });
+
+  it('while the key changes, a token is found under both keys, also one that is stored anew between two reads', async () => {
+    hashNames = ['hash', 'other hash'];
+    storedUnder = 'other hash';
+    expect((await callersOf().of(SECRET)).actor.ID).toBe(token?.AccessorID);
+    expect(reads).toEqual(['grants', 'grants']);
+    beforeRead = () => {
+      if (reads.length === 4) storedUnder = 'hash';
+    };
+    expect((await callersOf().of(SECRET)).actor.ID).toBe(token?.AccessorID);
+    storedUnder = 'third hash';
+    await expect(callersOf().of(SECRET)).rejects.toMatchObject({ because: 'unknown' });
   });
 
   it('OP-115: an unknown secret, and what is no secret, is refused and not taken for nobody', async () => {

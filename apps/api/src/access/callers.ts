@@ -21,8 +21,8 @@ export interface AccessSource {
 
 export interface CallersOptions {
   readonly source: AccessSource;
-  /** Hashes a secret to the key under which its token is found. `TokenSecrets` implements it. */
-  readonly secrets: { hash(secret: string): string };
+  /** Hashes a secret to the keys under which its token may be found. `TokenSecrets` implements it. */
+  readonly secrets: { hashes(secret: string): readonly string[] };
   readonly compiled: AclCache;
   /** The source for callers that send the identity of a workload. */
   readonly workloads: WorkloadSource;
@@ -111,8 +111,10 @@ export class Callers implements CallerSource {
     if (!this.options.hearsChanges()) this.recent.clearValues();
     const secret = credential.toLowerCase();
     if (secret !== '' && !UUID.test(secret)) throw new RefusedCredential('unknown');
-    const key = secret === '' ? '' : this.options.secrets.hash(secret);
-    const caller = await this.recent.of(key, () => (key === '' ? this.anonymousCaller() : this.ownerOf(key)));
+    const hashes = secret === '' ? [] : this.options.secrets.hashes(secret);
+    const caller = await this.recent.of(hashes[0] ?? '', () =>
+      hashes.length === 0 ? this.anonymousCaller() : this.ownerOf(hashes),
+    );
     if (!caller) throw new RefusedCredential('unknown');
     // A token is invalid from the instant of its expiry, although its row is still stored (OP-154).
     if (caller.token && isExpiredAt(caller.token.ExpirationTime, this.options.clock.nowMs()))
@@ -137,10 +139,23 @@ export class Callers implements CallerSource {
     return anonymous(this.options.compiled.ofPolicies(policies), newestOf(policies));
   }
 
-  private async ownerOf(secretHash: string): Promise<Caller | undefined> {
-    const grants = await this.options.source.grantsBySecretHash(secretHash);
+  private async ownerOf(secretHashes: readonly string[]): Promise<Caller | undefined> {
+    const grants = await this.grantsOf(secretHashes);
     if (!grants) return undefined;
     const { token, policies } = grants;
     return withToken(grants, token.Type === 'management' ? Acl.management : this.options.compiled.ofPolicies(policies));
+  }
+
+  /**
+   * Looks under each hash, and under the first one once more: a secret may be stored anew under the present key between
+   * two reads.
+   */
+  private async grantsOf(secretHashes: readonly string[]): Promise<TokenGrants | undefined> {
+    const [present, ...others] = secretHashes;
+    for (const hash of others.length === 0 ? secretHashes : [...secretHashes, present ?? '']) {
+      const grants = await this.options.source.grantsBySecretHash(hash);
+      if (grants) return grants;
+    }
+    return undefined;
   }
 }

@@ -32,7 +32,7 @@ const callers = (): Callers =>
       changeIndex: () => Promise.resolve(1),
       policiesNamed: () => Promise.resolve([]),
     },
-    secrets: { hash: (secret) => secret },
+    secrets: { hashes: (secret) => [secret] },
     compiled: new AclCache(),
     workloads: {
       verifyJwt: (token) =>

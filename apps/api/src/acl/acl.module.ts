@@ -10,6 +10,8 @@ import { IntroductionTokensController } from './introduction-tokens.controller.j
 import { OneTimeTokens } from './one-time-tokens.js';
 import { OneTimeTokensController } from './one-time-tokens.controller.js';
 import { PoliciesController } from './policies.controller.js';
+import { Rekeying } from './rekeying.js';
+import { RekeyingController } from './rekeying.controller.js';
 import { RolesController } from './roles.controller.js';
 import { TokenAnswers } from './token-answers.js';
 import { TokenWrites } from './token-writes.js';
@@ -25,6 +27,7 @@ import { TokensController } from './tokens.controller.js';
     AuthMethodsController,
     BindingRulesController,
     IntroductionTokensController,
+    RekeyingController,
   ],
   providers: [
     made(AccessControl, ({ parts }) => parts.access),
@@ -41,6 +44,7 @@ import { TokensController } from './tokens.controller.js';
       AccessControl,
       TokenAnswers,
     ),
+    made(Rekeying, ({ model, writes }, access) => new Rekeying({ model, writes, access }), AccessControl),
     made(
       TokenWrites,
       ({ model, writes }, access, answers) => new TokenWrites({ model, writes, access, answers }),

@@ -21,6 +21,14 @@ describe('secrets of auth methods as they are stored', () => {
     expect(Buffer.from(sealed, 'base64').includes('hush')).toBe(false);
   });
 
+  it('while the key changes, open under both keys, and are sealed with the present one', () => {
+    const former = new MethodSecrets(Buffer.alloc(32, 4));
+    const both = new MethodSecrets(KEY, former);
+    expect(both.open('PemKey', 'ci', former.seal('PemKey', 'ci', 'hush'))).toBe('hush');
+    expect(both.seal('PemKey', 'ci', 'hush')).toBe(secrets.seal('PemKey', 'ci', 'hush'));
+    expect(() => both.open('PemKey', 'people', former.seal('PemKey', 'ci', 'hush'))).toThrow(UnsealableError);
+  });
+
   it('AU-24: open under their key only, as this secret of this method', () => {
     const sealed = secrets.seal('PemKey', 'ci', 'é'.repeat(2_000));
     expect(secrets.open('PemKey', 'ci', sealed)).toBe('é'.repeat(2_000));

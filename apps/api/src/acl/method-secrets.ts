@@ -15,8 +15,14 @@ export class MethodSecrets {
   private readonly sealKey: Buffer;
   private readonly nonceKey: Buffer;
 
-  /** @param clusterKey KEY_BYTES bytes */
-  constructor(clusterKey: Buffer) {
+  /**
+   * @param clusterKey KEY_BYTES bytes
+   * @param other the other key, if secrets may be stored under it
+   */
+  constructor(
+    clusterKey: Buffer,
+    private readonly other?: MethodSecrets,
+  ) {
     this.sealKey = derivedKey(clusterKey, 'waybill acl: seal of an auth method’s secret');
     this.nonceKey = derivedKey(clusterKey, 'waybill acl: nonce of an auth method’s secret');
   }
@@ -30,8 +36,9 @@ export class MethodSecrets {
   /** @throws UnsealableError */
   open(what: MethodSecret, method: string, sealed: string): string {
     const secret = openText(this.sealKey, ownerOf(what, method), sealed);
-    if (secret === undefined) throw new UnsealableError(`ACL auth method ${method} (${what})`);
-    return secret;
+    if (secret !== undefined) return secret;
+    if (this.other) return this.other.open(what, method, sealed);
+    throw new UnsealableError(`ACL auth method ${method} (${what})`);
   }
 }
 

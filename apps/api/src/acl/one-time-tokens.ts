@@ -36,9 +36,9 @@ export class OneTimeTokens {
    * @throws Refusal forbidden if the secret is not valid
    */
   async exchange(secret: string, author: Author): Promise<{ readonly token: WireObject; readonly index: number }> {
-    const { model, writes, access, answers } = this.deps;
-    const OneTimeSecretHash = access.on.secrets.hash(secret.toLowerCase());
-    if (!(await model.access.oneTimeToken(OneTimeSecretHash))) throw forbidden('Permission denied');
+    const { writes, access, answers } = this.deps;
+    const OneTimeSecretHash = await this.storedHash(access.on.secrets.hashes(secret.toLowerCase()));
+    if (OneTimeSecretHash === undefined) throw forbidden('Permission denied');
     const { index, result } = await writes.write(
       { type: 'OneTimeTokenDelete', payload: { OneTimeSecretHash } },
       author,
@@ -46,5 +46,10 @@ export class OneTimeTokens {
     const token = typeof result === 'string' ? await answers.wholeById(result) : undefined;
     if (!token) throw forbidden('Permission denied'); // deleted in the moment since
     return { token, index };
+  }
+
+  private async storedHash(hashes: readonly string[]): Promise<string | undefined> {
+    for (const hash of hashes) if (await this.deps.model.access.oneTimeToken(hash)) return hash;
+    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { readKeyFile } from '@waybill/keyring';
 import type { Settings } from '@waybill/service';
 import { AccessControl } from './access-control.js';
 import { BootstrapReset } from './bootstrap-reset.store.js';
@@ -14,9 +15,11 @@ export async function accessControlOf(settings: Settings): Promise<AccessControl
   if (!settings.WAYBILL_ACL_ENABLED) return new AccessControl(undefined);
   const keyFile = settings.WAYBILL_ACL_KEY_FILE;
   const key = await readClusterKey(keyFile);
+  const otherFile = settings.WAYBILL_ACL_OTHER_KEY_FILE;
+  const other = otherFile === '' ? undefined : await readKeyFile(otherFile, 'WAYBILL_ACL_OTHER_KEY_FILE');
   return new AccessControl({
-    secrets: new TokenSecrets(key),
-    methodSecrets: new MethodSecrets(key),
+    secrets: new TokenSecrets(key, undefined, other && new TokenSecrets(other)),
+    methodSecrets: new MethodSecrets(key, other && new MethodSecrets(other)),
     limits: {
       minTtlNs: settings.WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL,
       maxTtlNs: settings.WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL,

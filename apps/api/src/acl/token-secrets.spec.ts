@@ -48,6 +48,20 @@ describe('secrets of tokens as they are stored', () => {
       expect(() => secrets.open(ACCESSOR, text), text).toThrow(UnsealableError);
   });
 
+  it('while the key changes, are found and read under both keys, and stored under the present one', () => {
+    const former = new TokenSecrets(Buffer.alloc(32, 7));
+    const both = new TokenSecrets(KEY, undefined, former);
+    expect(both.hashes(SECRET)).toEqual([HASH, former.hash(SECRET)]);
+    expect(secrets.hashes(SECRET)).toEqual([HASH]);
+    const old = former.seal(ACCESSOR, SECRET);
+    expect([both.open(ACCESSOR, old), both.open(ACCESSOR, SEALED)]).toEqual([SECRET, SECRET]);
+    expect([both.isPresent(ACCESSOR, old), both.isPresent(ACCESSOR, both.seal(ACCESSOR, SECRET))]).toEqual([
+      false,
+      true,
+    ]);
+    expect(() => both.open('22222222-2222-4333-8444-555555555555', old)).toThrow(UnsealableError);
+  });
+
   it('need a key of 32 bytes', () => {
     for (const length of [0, 16, 31, 33]) expect(() => new TokenSecrets(Buffer.alloc(length))).toThrow(RangeError);
   });

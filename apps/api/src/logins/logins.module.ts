@@ -32,7 +32,7 @@ const callsOf = (access: AccessControl) => callsTo((url) => access.on.loginHosts
     made(
       JwtLogins,
       ({ model, context: { clock, link, settings } }, keys, tokens, access) => {
-        const used = new NatsUsedLogins(link, clock, (secret) => access.on.secrets.hash(secret));
+        const used = new NatsUsedLogins(link, clock, (secret) => access.on.secrets.hashes(secret));
         return new JwtLogins({ model, keys, tokens, clock, ...(settings.WAYBILL_ACL_LOGIN_SINGLE_USE && { used }) });
       },
       KeySources,

@@ -397,6 +397,9 @@ const HISTORY: Operation[] = [
     },
   ),
   ...get('/v1/waybill/routes', 'Every route and the right that it needs', { answer: listOf(anything) }),
+  ...write('/v1/waybill/acl/rekey', 'Store all secrets under the present key of access control', {
+    answer: plain({ Tokens: uint, AuthMethods: uint, Unreadable: uint }),
+  }),
   ...get('/v1/waybill/rights', 'The routes and topics that the caller may use', {
     query: ['namespace', 'path', 'pool'],
     answer: plain({ Routes: listOf(text), Capabilities: listOf(text), Topics: listOf(text) }),

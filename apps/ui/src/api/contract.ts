@@ -434,5 +434,7 @@ export interface Answers {
   'GET /v1/waybill/audit': readonly unknown[];
   'GET /v1/waybill/control-plane': ControlPlane;
   'GET /v1/waybill/routes': readonly unknown[];
+  'PUT /v1/waybill/acl/rekey': { readonly Tokens: number; readonly AuthMethods: number; readonly Unreadable: number; };
+  'POST /v1/waybill/acl/rekey': { readonly Tokens: number; readonly AuthMethods: number; readonly Unreadable: number; };
   'GET /v1/waybill/rights': { readonly Routes: readonly string[]; readonly Capabilities: readonly string[]; readonly Topics: readonly string[]; };
 }

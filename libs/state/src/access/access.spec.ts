@@ -102,6 +102,31 @@ describe('tokens', () => {
     expect(put(machine, aToken({ SecretHash: token.SecretHash })).verdict.kind).toBe('accepted');
   });
 
+  it('another key stores a secret anew, of the tokens that still have the former one, and no event says so', () => {
+    const machine = withReaders();
+    const [one, two, three] = [aToken(), aToken(), aToken()];
+    put(machine, one, two, three);
+    const rekeyed = (AccessorID: string, FormerHash: string, SecretHash: string) => ({
+      AccessorID,
+      FormerHash,
+      SecretHash,
+      SealedSecret: 'new',
+    });
+    const applied = apply(machine, 'ACLTokenRekey', {
+      Tokens: [
+        rekeyed(one.AccessorID, one.SecretHash, 'new hash'),
+        rekeyed(two.AccessorID, 'another', 'other hash'),
+        rekeyed(three.AccessorID, three.SecretHash, 'new hash'),
+        rekeyed('gone', 'x', 'y'),
+      ],
+    });
+    expect(applied.verdict.kind).toBe('accepted');
+    expect(eventsOf(applied)).toBeNull();
+    const stored = [one, two, three].map(({ AccessorID }) => machine.tables.acl_token.get(AccessorID));
+    expect(stored.map((token) => token?.SecretHash)).toEqual(['new hash', two.SecretHash, three.SecretHash]);
+    expect(stored[0]).toMatchObject({ SealedSecret: 'new', Name: one.Name, ModifyIndex: applied.index });
+  });
+
   it('GC-76, GC-78: a collection takes what has expired by its time, whatever else it names', () => {
     const machine = withReaders();
     const [expired, later, forever] = [

@@ -12,6 +12,7 @@ type AccessTypes =
   | 'ACLTokenUpsert'
   | 'ACLTokenDelete'
   | 'ACLTokenBootstrap'
+  | 'ACLTokenRekey'
   | 'ACLRolesUpsert'
   | 'ACLRolesDelete'
   | 'OneTimeTokenUpsert'

@@ -12,10 +12,11 @@ import type { Appliers } from '../machine/applier.js';
 import { SINGLETON_KEY } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-export const tokenAppliers: Appliers<'ACLTokenUpsert' | 'ACLTokenDelete' | 'ACLTokenBootstrap'> = {
+export const tokenAppliers: Appliers<'ACLTokenUpsert' | 'ACLTokenDelete' | 'ACLTokenBootstrap' | 'ACLTokenRekey'> = {
   ACLTokenUpsert: upsertTokens,
   ACLTokenDelete: deleteTokens,
   ACLTokenBootstrap: bootstrapToken,
+  ACLTokenRekey: rekeyTokens,
 };
 
 /** Type 21: writes tokens, all or none. An unchanged token is written too, with a new ModifyIndex (OP-166). */
@@ -81,6 +82,19 @@ function deleteTokens(w: Write, { AccessorIDs, ExpiredBy }: TxnPayloads['ACLToke
   const unknown = AccessorIDs.filter((id) => !stored(id));
   if (unknown.length > 0) throw new Refusal('invalid', `Cannot delete nonexistent tokens: ${unknown.join(', ')}`);
   for (const id of AccessorIDs) w.remove('acl_token', id);
+}
+
+/**
+ * Type 104: stores secrets of tokens under another key. A token is left alone if it is gone, if another process has stored
+ * its secret anew, or if another token has that secret by now: no two tokens share one. No event says so, because nothing
+ * changes for anybody.
+ */
+function rekeyTokens(w: Write, { Tokens }: TxnPayloads['ACLTokenRekey']): void {
+  for (const { AccessorID, FormerHash, SecretHash, SealedSecret } of Tokens) {
+    const stored = w.tables.acl_token.get(AccessorID);
+    if (stored?.SecretHash !== FormerHash || w.tables.acl_token.count('secret', SecretHash) > 0) continue;
+    w.put('acl_token', { ...stored, SecretHash, SealedSecret, ModifyIndex: w.index });
+  }
 }
 
 /**

@@ -63,6 +63,7 @@ it('ST-8: the numbers are those that stand in every log and in every archive', (
     RootKeyDelete: 52,
     RootKeyRewrap: 102,
     NodeIntroduction: 103,
+    ACLTokenRekey: 104,
     VarApplyState: 50,
     LeaseAcquired: 100,
     StateRestore: 101,

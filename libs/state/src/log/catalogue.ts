@@ -38,6 +38,15 @@ import type {
 import type { Role } from './role.js';
 import type { ArchivedTables } from '../archive/state-archive.js';
 
+/** The secret of a token as another key of the cluster stores it. */
+export interface RekeyedToken {
+  readonly AccessorID: string;
+  /** The stored hash. A token that has another one by now is left alone. */
+  readonly FormerHash: string;
+  readonly SecretHash: string;
+  readonly SealedSecret: string;
+}
+
 /**
  * The catalogue of transactions: the payload of each type. It has one entry for each type of
  * docs/reference/state-and-events.md section 3; `TXN_TYPES` below gives each its number and event type. A type without
@@ -274,6 +283,8 @@ export interface TxnPayloads {
     /** For a collection, RFC 3339: missing tokens, and those that had not expired by then, are skipped (GC-76). */
     ExpiredBy?: string;
   };
+  /** Stores secrets of tokens under another key of the cluster. */
+  ACLTokenRekey: { Tokens: RekeyedToken[] };
   /** `ResetIndex`: index of the bootstrap that this one follows (OP-145); 0: it is the first one. */
   ACLTokenBootstrap: { Token: AclTokenSpecification; ResetIndex: number };
   /** All or none. */
@@ -448,6 +459,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   StateRestore: { number: 101, eventType: null, schemaVersion: 5 },
   RootKeyRewrap: { number: 102, eventType: null, schemaVersion: 1 },
   NodeIntroduction: { number: 103, eventType: null, schemaVersion: 1 },
+  ACLTokenRekey: { number: 104, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

@@ -10,7 +10,7 @@ import { TABLE_NAMES } from './tables.js';
 import type { Txn } from '../log/txn.js';
 
 const TRANSACTIONS = 2_000;
-const SEEDS = [1, 20_261_121];
+const SEEDS = [2, 20_261_121];
 
 interface Outcome {
   readonly verdicts: string[];

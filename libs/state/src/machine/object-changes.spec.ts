@@ -7,7 +7,7 @@ import { HISTORY_TABLES, type ObjectChange, objectChanges } from './object-chang
 import { StateMachine } from './state-machine.js';
 import { undone } from './undo.js';
 
-const SEED = 20_260_101;
+const SEED = 20_260_103;
 
 describe('objectChanges', () => {
   it('API-268: walking back from now gives every object as it was at every index', { timeout: 60_000 }, () => {

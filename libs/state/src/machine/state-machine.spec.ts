@@ -239,6 +239,7 @@ describe('catalogue', () => {
       'StateRestore',
       'RootKeyRewrap',
       'NodeIntroduction',
+      'ACLTokenRekey',
       'Initialise',
       'Ignore',
     ]);
@@ -253,7 +254,7 @@ describe('catalogue', () => {
     const own = Object.values(TXN_TYPES)
       .map((info) => info.number)
       .filter((number) => number >= 100 && number < 127);
-    expect(own).toEqual([100, 101, 102, 103]);
+    expect(own).toEqual([100, 101, 102, 103, 104]);
     expect(new Set(Object.values(TXN_TYPES).map((info) => info.number)).size).toBe(Object.keys(TXN_TYPES).length);
   });
 });

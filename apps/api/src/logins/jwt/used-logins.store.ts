@@ -17,14 +17,20 @@ export class NatsUsedLogins implements UsedLogins {
   constructor(
     private readonly link: NatsLink,
     private readonly clock: Clock,
-    /** The keyed hash. It is called only while access control is on. */
-    private readonly hash: (secret: string) => string,
+    /** The keyed hashes, one for each key of access control. It is called only while access control is on. */
+    private readonly hashes: (secret: string) => readonly string[],
   ) {}
 
+  /** While the key of access control changes, a JWT is claimed under both keys, in one order at all APIs. */
   async claim(method: string, jti: string, untilMs: number): Promise<boolean> {
     const leftMs = Math.min(untilMs - this.clock.nowMs(), MAX_REMEMBERED_MS);
+    for (const subject of this.subjectsOf(method, jti)) if (!(await this.claimSubject(subject, leftMs))) return false;
+    return true;
+  }
+
+  private async claimSubject(subject: string, leftMs: number): Promise<boolean> {
     try {
-      await jetstream(this.link.nc, { timeout: API_TIMEOUT_MS }).publish(this.subjectOf(method, jti), undefined, {
+      await jetstream(this.link.nc, { timeout: API_TIMEOUT_MS }).publish(subject, undefined, {
         expect: { lastSubjectSequence: 0 },
         ttl: `${Math.max(1, Math.ceil(leftMs / 1_000))}s`,
       });
@@ -35,7 +41,8 @@ export class NatsUsedLogins implements UsedLogins {
     }
   }
 
-  private subjectOf(method: string, jti: string): string {
-    return `${USED_LOGINS_STREAM}.${this.hash(`used login ${JSON.stringify([method, jti])}`)}`;
+  private subjectsOf(method: string, jti: string): readonly string[] {
+    const hashes = this.hashes(`used login ${JSON.stringify([method, jti])}`);
+    return hashes.map((hash) => `${USED_LOGINS_STREAM}.${hash}`).toSorted();
   }
 }
