@@ -53,6 +53,11 @@ async function registered(prefix: string, count: number): Promise<string[]> {
   return ids;
 }
 
+const isEvaluated = async (id: string): Promise<boolean> => {
+  const evaluations = await api.get<{ Status: string }[]>(`/v1/job/${id}/evaluations`);
+  return evaluations.length > 0 && evaluations.every(({ Status }) => Status !== 'pending');
+};
+
 const reasonsOf = async (name: string): Promise<string> => {
   const answer = (await (await fetch(`${waybill.opsUrl(name)}/readyz`)).json()) as { reasons: string[] };
   return answer.reasons.join();
@@ -87,6 +92,8 @@ describe(`the power is cut, and what was written since the last sync is gone (se
     'ST-1: cut %i is noticed by every service, decided by an operator, and nothing is left of it',
     async (cut) => {
       const kept = await registered(`kept-${cut}`, 1 + random.below(3));
+      // Later transactions about a job name it too.
+      for (const id of kept) await eventually(`${id} is evaluated`, () => isEvaluated(id));
       const synced = await SyncedCopy.take(waybill.stack.nats, path.join(waybill.dir, 'stack', 'nats'));
       const lost = await registered(`lost-${cut}`, 1 + random.below(5));
       await synced.cutPower();

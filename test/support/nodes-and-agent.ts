@@ -75,7 +75,7 @@ export class NodesAndAgent {
     await this.infrastructure.close();
     await this.nats.stop();
     killProcessesOf(this.dir); // tasks of agents that were killed
-    if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
+    if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true, maxRetries: 5 });
   }
 
   get natsUrl(): string {

@@ -188,6 +188,6 @@ export class WaybillProcesses {
     await Promise.all([end([...this.running.keys()]), this.together?.stop()]);
     await this.stack.stop();
     killProcessesOf(this.dir); // tasks of agents that were killed
-    if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
+    if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true, maxRetries: 5 });
   }
 }
