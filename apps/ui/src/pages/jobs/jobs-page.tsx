@@ -75,14 +75,22 @@ function JobRows({ all, filter }: { readonly all: readonly JobListStub[]; readon
   return <Rows label="Jobs" columns={JOB_COLUMNS} rows={rows} keyOf={(job) => `${job.Namespace ?? ''}/${job.ID}`} />;
 }
 
-const NoJobs = () => (
-  <Empty title="No jobs yet">
-    <p>
-      A job says what to run and how many of it.{' '}
-      <Link to="/jobs/run" search={{ example: 'hello' }}>
-        Run an example
-      </Link>{' '}
-      and see it start, or write your own.
-    </p>
-  </Empty>
-);
+function NoJobs() {
+  const mayRun = useMay({ route: 'runJob' });
+  return (
+    <Empty title="No jobs yet">
+      <p>
+        A job says what to run and how many of it.{' '}
+        {mayRun === true && (
+          <>
+            <Link to="/jobs/run" search={{ example: 'hello' }}>
+              Run an example
+            </Link>{' '}
+            and see it start, or write your own.
+          </>
+        )}
+        {mayRun === false && 'Your token may not run jobs.'}
+      </p>
+    </Empty>
+  );
+}
