@@ -497,6 +497,19 @@ describe('messages', () => {
     expect(formatErrors(['x'])).toBe('1 error occurred:\n\t* x\n\n');
   });
 
+  it('NW-22, NW-24: warns about network modes that no machine or no driver of the group offers', () => {
+    const warningsOf = (Mode: string, Driver = 'raw_exec') =>
+      validate({ group: { Networks: [{ Mode }] }, task: { Driver } }).warnings;
+    for (const mode of ['', 'host', 'none', 'bridge', 'cni/mine']) expect(warningsOf(mode)).toEqual([]);
+    for (const mode of ['Bridge', 'cni/', 'macvlan', 'a\nb'])
+      expect(warningsOf(mode)).toEqual([`unknown network mode ${JSON.stringify(mode)}`]);
+    for (const driver of ['raw_exec', 'exec', 'java', 'qemu'])
+      expect(warningsOf('driver', driver)).toEqual([
+        `task "main" cannot run: driver "${driver}" does not support network mode "driver"`,
+      ]);
+    for (const driver of ['docker', 'theirs']) expect(warningsOf('driver', driver)).toEqual([]);
+  });
+
   it('API-350: warnings', () => {
     expect(formatWarnings([])).toBe('');
     expect(formatWarnings(['a', 'b'])).toBe('2 warnings:\n\n* a\n* b');

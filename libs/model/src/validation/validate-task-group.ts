@@ -5,7 +5,7 @@ import { nestedList } from './message-list.js';
 import { hasControlCharacters, isRelativeSegment, isReservedName, lookalikeErrors, metaErrors } from './safe-name.js';
 import type { Service } from '../jobs/service.js';
 import type { TaskGroup } from '../jobs/task-group.js';
-import { validateNetworks } from './validate-network.js';
+import { networkWarnings, validateNetworks } from './validate-network.js';
 import { validateAffinities, validateConstraints, validateSpreads } from './validate-placement.js';
 import {
   validateDisconnect,
@@ -69,6 +69,7 @@ export function taskGroupWarnings(group: TaskGroup, context: WarningContext): st
   if ((group.Networks ?? []).some((network) => network.MBits > 0)) {
     warnings.push('mbits has been deprecated as of Nomad 0.12.0. Please remove mbits from the network block');
   }
+  for (const warning of networkWarnings(group)) warnings.push(warning);
   const hasDelay = group.ShutdownDelay !== null || group.Tasks.some((task) => task.ShutdownDelay > 0);
   if (group.Services !== null && !hasDelay) {
     warnings.push(
