@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BRIDGE_RESULT, end, FakeNamespaces, FakeNetworkMachine } from '../fixtures/network-machine.store.js';
+import { type Logger, silentLogger } from '@waybill/telemetry';
 import { Gate } from '../waiting/gate.js';
 import type { NetworkOrder } from './allocation-networks.js';
 
@@ -62,6 +63,25 @@ describe('the network of an allocation', () => {
     await machine.networks({ bindsToAddress: true }).prepare(order());
     const { portMappings } = machine.calls.at(-1)!.config['runtimeConfig'] as { portMappings: object[] };
     expect(portMappings[0]).toMatchObject({ hostIP: '10.1.1.1' });
+  });
+
+  it('NW-85: once, after the first bridged network, it warns of kernel settings that stop packets', async () => {
+    const warnings: string[] = [];
+    const logger = Object.assign(Object.create(silentLogger) as Logger, {
+      warn: (text: string) => warnings.push(text),
+    });
+    const settings: Record<string, string> = { 'net/ipv4/ip_forward': '0\n' };
+    const readKernelSetting = async (name: string) => settings[name];
+    const networks = machine.networks({ logger, readKernelSetting });
+    await networks.prepare(order({ allocId: 'none', mode: 'none' }));
+    expect(warnings).toEqual([]);
+    await networks.prepare(order());
+    expect(warnings).toEqual([expect.stringMatching(/^net\.ipv4\.ip_forward is 0: no packet passes/)]);
+    settings['net/bridge/bridge-nf-call-iptables'] = '0\n';
+    await networks.prepare(order({ allocId: 'b' }));
+    expect(warnings).toHaveLength(1);
+    await machine.networks({ logger, readKernelSetting }).prepare(order({ allocId: 'c' }));
+    expect(warnings.slice(2)).toEqual([expect.stringMatching(/^net\.bridge\.bridge-nf-call-iptables is 0: port/)]);
   });
 
   it('NW-41, NW-59: taken down in reverse order, each plugin with the result and the ports', async () => {

@@ -11,6 +11,7 @@ import { type Namespace, NamespaceUnknownError, type NetworkNamespaces } from '.
 import type { NetworkRecord, NetworkRecords } from './network-record.js';
 import type { RunProgram } from './program.transport.js';
 import { ensureAdminChain } from './rules/admin-chain.js';
+import { forwardingWarnings, type ReadKernelSetting } from './rules/forwarding.store.js';
 import type { Iptables } from './rules/iptables.transport.js';
 import { removeLeftRules } from './rules/left-rules.js';
 import type { Sandbox } from './task-network.js';
@@ -60,6 +61,7 @@ export interface AllocationNetworksDependencies {
   readonly namespacesOfDrivers?: ReadonlyMap<string, NetworkNamespaces>;
   readonly records: NetworkRecords;
   readonly iptables: Iptables;
+  readonly readKernelSetting: ReadKernelSetting;
   readonly timers: Timers;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
@@ -97,6 +99,7 @@ export class NetworkError extends Error {
 export class AllocationNetworks {
   private readonly plugins: CniPlugins;
   private turn: Promise<unknown> = Promise.resolve();
+  private isForwardingChecked = false;
 
   constructor(private readonly deps: AllocationNetworksDependencies) {
     this.plugins = new CniPlugins(deps.run, deps.pluginDirectories);
@@ -288,12 +291,20 @@ export class AllocationNetworks {
         const result = await calls.add((found) => saveRecord({ ...record, result: found }));
         await saveRecord({ ...record, result, status: statusOf(result) });
       }
+      if (mode === 'bridge') await this.checkForwarding();
       await saveRecord({ ...record, isReady: true });
       return this.allocationNetwork(record, namespace);
     } catch (error) {
       await this.undoNetwork(record);
       throw error;
     }
+  }
+
+  /** Logs once what keeps packets from bridged tasks (NW-85). The bridge plugin switches forwarding on, so it runs before. */
+  private async checkForwarding(): Promise<void> {
+    if (this.isForwardingChecked) return;
+    this.isForwardingChecked = true;
+    for (const warning of await forwardingWarnings(this.deps.readKernelSetting)) this.deps.logger.warn(warning);
   }
 
   private async raiseLoopback(record: NetworkRecord, netns: string): Promise<void> {

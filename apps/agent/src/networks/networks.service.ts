@@ -7,6 +7,7 @@ import type { BridgeOptions } from './cni/bridge-network.js';
 import { NamedNamespaces } from './network-namespaces.store.js';
 import { NetworkRecordStore } from './network-records.store.js';
 import { runProgram } from './program.transport.js';
+import { readKernelSetting } from './rules/forwarding.store.js';
 import { Iptables } from './rules/iptables.transport.js';
 
 export interface Networks {
@@ -38,6 +39,7 @@ export async function networksOf(
     ),
     records: new NetworkRecordStore(below(dir, 'cni'), logger),
     iptables: new Iptables(runProgram),
+    readKernelSetting,
     timers,
     random,
     logger,
