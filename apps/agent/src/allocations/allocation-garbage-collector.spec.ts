@@ -27,7 +27,7 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
       get size() {
         return running + left.length;
       },
-      ended: () => [...left],
+      endedAllocations: () => [...left],
       collect: async (id) => {
         now++;
         most = Math.max(most, now);

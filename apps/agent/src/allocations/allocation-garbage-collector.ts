@@ -29,7 +29,7 @@ export interface DiskUse {
 export interface CollectableAllocations {
   /** The number of allocations on this machine, running or ended. */
   readonly size: number;
-  ended(): readonly EndedAllocation[];
+  endedAllocations(): readonly EndedAllocation[];
   /** Removes all remains of an allocation on this machine. The servers' record of it stays (AG-215). */
   collect(allocId: string): Promise<void>;
 }
@@ -74,7 +74,7 @@ export class AllocationGarbageCollector {
   }
 
   collectIfFull(): void {
-    if (this.isStopped || this.deps.allocations.ended().length === 0) return;
+    if (this.isStopped || this.deps.allocations.endedAllocations().length === 0) return;
     if (this.collecting) {
       this.isAskedAgain = true;
       return;
@@ -90,7 +90,7 @@ export class AllocationGarbageCollector {
 
   /** Removes one ended allocation (AG-213). @returns false if the allocation is unknown here or has not ended */
   async collectOne(allocId: string): Promise<boolean> {
-    if (!this.deps.allocations.ended().some(({ id }) => id === allocId)) return false;
+    if (!this.deps.allocations.endedAllocations().some(({ id }) => id === allocId)) return false;
     await this.removeAllocations([allocId]);
     return true;
   }
@@ -135,7 +135,7 @@ export class AllocationGarbageCollector {
 
   private endedByAge(): string[] {
     return this.deps.allocations
-      .ended()
+      .endedAllocations()
       .toSorted((a, b) => a.endedAtMs - b.endedAtMs)
       .map(({ id }) => id);
   }

@@ -57,7 +57,7 @@ describe('an allocation, step by step', () => {
     };
     const csi: StorageHost = {
       volumesOf: () => volumes,
-      forget: async () => {},
+      removeVolumes: async () => {},
       supervisor: () => expect.unreachable('it is no plugin'),
     };
     const { time, runner } = setup([aTask('web', FOREVER)], {
@@ -125,7 +125,7 @@ describe('an allocation, step by step', () => {
     };
     const csi: StorageHost = {
       volumesOf: () => volumes,
-      forget: async () => {},
+      removeVolumes: async () => {},
       supervisor: () => {
         throw new Error('there are no plugins here');
       },

@@ -64,7 +64,7 @@ export class AllocationTasks {
   }
 
   /** Returns the part of the tasks by which their health is judged. */
-  watched(): WatchedTask[] {
+  watchedTasks(): WatchedTask[] {
     return this.all.map(({ task, kind, state }) => ({ name: task.Name, kind, state }));
   }
 

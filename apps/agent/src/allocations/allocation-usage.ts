@@ -11,13 +11,13 @@ export function usageOfAllocation(
 ): AllocResourceUsage {
   const all = Object.values(tasks);
   return {
-    ResourceUsage: all.map((task) => task.ResourceUsage).reduce(added, resourceUsage({}, {})),
+    ResourceUsage: all.map((task) => task.ResourceUsage).reduce(addUsage, resourceUsage({}, {})),
     Tasks: tasks,
     Timestamp: all.length === 0 ? nowNs : Math.max(...all.map((task) => task.Timestamp)),
   };
 }
 
-function added(a: ResourceUsage, b: ResourceUsage): ResourceUsage {
+function addUsage(a: ResourceUsage, b: ResourceUsage): ResourceUsage {
   const [ma, mb, ca, cb] = [a.MemoryStats, b.MemoryStats, a.CpuStats, b.CpuStats];
   return {
     MemoryStats: {

@@ -78,11 +78,11 @@ export class LocalAllocations implements Roles {
     return runner ? !runner.isOver : this.leaving.has(allocId);
   }
 
-  known(): KnownAlloc[] {
+  knownAllocations(): KnownAlloc[] {
     return this.all().map(({ alloc }) => ({ id: alloc.ID, allocModifyIndex: alloc.AllocModifyIndex }));
   }
 
-  reports(): ClientAllocUpdate[] {
+  clientUpdates(): ClientAllocUpdate[] {
     return this.all().map((runner) => runner.clientUpdate());
   }
 
@@ -152,7 +152,7 @@ export class LocalAllocations implements Roles {
    * Returns the allocations that may be collected: they are over, and the servers have confirmed their end (AG-215,
    * AG-405). Cost: O(allocations here).
    */
-  ended(): EndedAllocation[] {
+  endedAllocations(): EndedAllocation[] {
     return [...this.runners].flatMap(([id, runner]) => {
       const known = runner.isOver ? runner.lastAcknowledged : null;
       if (!known || !isClientTerminal(known)) return [];

@@ -40,7 +40,7 @@ export class RoleHolders {
     const isSameHistory = told.ClusterID === known.ClusterID && told.RestoredIndex === known.RestoredIndex;
     // An agent that has heard of no history yet may have been called already, in the one that it hears of now.
     const isContinued = isSameHistory || known.ClusterID === NOTHING_KNOWN.ClusterID;
-    const Holders = isContinued ? newest(known.Holders, told.Holders) : told.Holders;
+    const Holders = isContinued ? newestTerms(known.Holders, told.Holders) : told.Holders;
     if (isSameHistory && Holders === known.Holders) return;
     this.known = { ...told, Holders };
     this.store
@@ -68,7 +68,7 @@ export class RoleHolders {
 }
 
 /** The later term of each role. The first argument itself if it has them all. */
-function newest(known: RoleTerms['Holders'], told: RoleTerms['Holders']): RoleTerms['Holders'] {
+function newestTerms(known: RoleTerms['Holders'], told: RoleTerms['Holders']): RoleTerms['Holders'] {
   const later = Object.entries(told).filter(([role, { Epoch }]) => Epoch > (known[role as Role]?.Epoch ?? 0));
   return later.length === 0 ? known : { ...known, ...Object.fromEntries(later) };
 }

@@ -21,9 +21,9 @@ export function retryAfterMs(failed: FailedHeartbeat, nowMs: number, random: num
   if (failed.lastSuccessMs === undefined || !failed.hasLeader)
     return REGISTRATION_RETRY_MS + random * REGISTRATION_RETRY_RANDOM_MS;
   const leftMs = failed.lastSuccessMs + failed.ttlMs - nowMs;
-  if (leftMs > 0) return clamped(random * leftMs);
+  if (leftMs > 0) return clampRetry(random * leftMs);
   if (-leftMs <= JUST_MISSED_MS) return MIN_RETRY_MS + random * MIN_RETRY_MS;
-  return clamped(random * -leftMs);
+  return clampRetry(random * -leftMs);
 }
 
-const clamped = (ms: number): number => Math.min(MAX_RETRY_MS, Math.max(MIN_RETRY_MS, ms));
+const clampRetry = (ms: number): number => Math.min(MAX_RETRY_MS, Math.max(MIN_RETRY_MS, ms));

@@ -5,7 +5,7 @@ import type { PendingUpdates } from './pending-updates.js';
 /** ReportingAllocations are the allocations whose current states the servers may need. */
 export interface ReportingAllocations {
   /** Returns the current state of every allocation here. Cost: O(allocations here). */
-  reports(): ClientAllocUpdate[];
+  clientUpdates(): ClientAllocUpdate[];
 }
 
 export interface OwedStatesDependencies {
@@ -45,6 +45,6 @@ export class OwedStates {
 
   private sendAllStates(): void {
     this.isOwing = false;
-    this.deps.pending.addAgain(this.deps.allocations.reports());
+    this.deps.pending.addAgain(this.deps.allocations.clientUpdates());
   }
 }

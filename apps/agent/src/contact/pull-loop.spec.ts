@@ -63,7 +63,7 @@ function setup(dev = false) {
     nodeId: 'n',
     secretId: 's',
     dev,
-    allocations: { known: () => known, idsSetAside: () => invalid },
+    allocations: { knownAllocations: () => known, idsSetAside: () => invalid },
     receiver: { apply: (one) => void pulled.push(one), refused: () => void refusals.push(time.nowMs()) },
   });
   const list = async (Allocs: Record<string, number>, Index: number) => {

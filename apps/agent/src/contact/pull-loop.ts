@@ -43,7 +43,7 @@ export interface Pulled {
 
 /** KnownAllocations are the allocations of this machine, for the comparison with the servers' list. */
 export interface KnownAllocations {
-  known(): readonly KnownAlloc[];
+  knownAllocations(): readonly KnownAlloc[];
   /** Returns the ids that are not fetched again until the servers drop them (AG-42). */
   idsSetAside(): ReadonlySet<string>;
 }
@@ -169,8 +169,8 @@ export class PullLoop {
     const isRestored = RestoredIndex > this.restore;
     const { allocations } = this.deps;
     const diff = isRestored
-      ? diffRestoredAllocs(Allocs, allocations.known())
-      : diffAllocs(Allocs, allocations.known(), allocations.idsSetAside());
+      ? diffRestoredAllocs(Allocs, allocations.knownAllocations())
+      : diffAllocs(Allocs, allocations.knownAllocations(), allocations.idsSetAside());
     const changed = await this.fetchWanted(diff, list);
     if (!this.isRunning || !changed) return;
     const listed = new Set(Object.keys(Allocs));

@@ -90,7 +90,7 @@ export class SelfDrain {
   }
 
   private get unfinished(): number {
-    const stays = (alloc: Allocation) => this.drain.ignoreSystemJobs && alloc.Job?.Type === 'system';
-    return this.deps.unfinished().filter((alloc) => !stays(alloc)).length;
+    const staysOnDrain = (alloc: Allocation) => this.drain.ignoreSystemJobs && alloc.Job?.Type === 'system';
+    return this.deps.unfinished().filter((alloc) => !staysOnDrain(alloc)).length;
   }
 }

@@ -127,7 +127,7 @@ export class ServerContact {
     try {
       while (this.owesChange && this.mode === 'heartbeating') {
         this.owesChange = false;
-        await this.registrations.send(() => this.registration());
+        await this.registrations.send(() => this.registeredNode());
       }
     } catch (error) {
       this.owesChange = true;
@@ -137,7 +137,7 @@ export class ServerContact {
     }
   }
 
-  private registration(): Node {
+  private registeredNode(): Node {
     return { ...this.deps.node(), Status: 'initializing' };
   }
 
@@ -146,7 +146,7 @@ export class ServerContact {
     try {
       this.owesChange = false;
       const token = await this.deps.introduction?.token();
-      const answer = await this.registrations.send(() => this.registration(), token);
+      const answer = await this.registrations.send(() => this.registeredNode(), token);
       await this.remember((introduction) => introduction.registered());
       if (this.isStopped()) return;
       this.handleAnswer(answer);

@@ -17,14 +17,14 @@ export const DEFAULT_CAPABILITIES: readonly string[] = [
   'sys_chroot',
 ];
 
-const named = (capability: string): string => capability.toLowerCase().replace(/^cap_/, '');
+const capabilityName = (capability: string): string => capability.toLowerCase().replace(/^cap_/, '');
 
 /**
  * Returns the added capabilities; `all` stands for all allowed ones.
  * @throws TaskConfigError for one that is not allowed
  */
 export function addedCapabilities(added: readonly string[], allowed: readonly string[]): string[] {
-  const wanted = [...new Set(added.map(named))];
+  const wanted = [...new Set(added.map(capabilityName))];
   if (wanted.includes('all')) return [...allowed];
   const refused = wanted.filter((capability) => !allowed.includes(capability));
   if (refused.length > 0)
@@ -42,7 +42,7 @@ export function boundingCapabilities(
   dropped: readonly string[],
   allowed: readonly string[],
 ): string[] {
-  const drops = dropped.map(named);
+  const drops = dropped.map(capabilityName);
   const usual = drops.includes('all') ? [] : DEFAULT_CAPABILITIES.filter((one) => !drops.includes(one));
   const kept = usual.filter((one) => allowed.includes(one));
   return [...new Set([...kept, ...addedCapabilities(added, allowed)])].toSorted();

@@ -186,10 +186,10 @@ export class MockDriver implements Driver {
       ...(config.pluginExitAfterMs > 0 ? [later(config.pluginExitAfterMs, 'plugin' as const)] : []),
     ]);
     for (const cancel of timers) cancel();
-    if (how === 'plugin') return result(config, { ExitCode: 0, Signal: 0, Err: 'plugin shut down' });
-    if (how === 'output') return result(config, { ExitCode: 1, Signal: 0, Err: outputError ?? '' });
+    if (how === 'plugin') return exitResult(config, { ExitCode: 0, Signal: 0, Err: 'plugin shut down' });
+    if (how === 'output') return exitResult(config, { ExitCode: 1, Signal: 0, Err: outputError ?? '' });
     await Promise.allSettled(outputs);
-    return result(config, {});
+    return exitResult(config, {});
   }
 
   private async emit(config: TaskConfig, type: 'stdout' | 'stderr', output: Output, stopped: Gate): Promise<void> {
@@ -217,7 +217,7 @@ export class MockDriver implements Driver {
   }
 }
 
-function result(config: MockConfig, over: Partial<ExitResult>): ExitResult {
+function exitResult(config: MockConfig, over: Partial<ExitResult>): ExitResult {
   return { ExitCode: config.exitCode, Signal: config.exitSignal, OOMKilled: false, Err: config.exitErrMsg, ...over };
 }
 

@@ -20,18 +20,18 @@ export function mockExec({ config }: TaskConfig, { command, tty }: ExecCommand, 
   const inputEnded = new Gate();
   const killed = new Gate();
   let input = '';
-  const say = (stream: 'stdout' | 'stderr', said: string): void => {
+  const writeOutput = (stream: 'stdout' | 'stderr', said: string): void => {
     if (said !== '') void queue.push({ stream, data: Buffer.from(said) });
   };
 
   const run = async (): Promise<number> => {
     if (command.length === 1 && command[0] === 'showinput') {
       await Promise.race([inputEnded.opened, killed.opened]);
-      say('stdout', `TTY: ${tty}\nStdin:\n${input}\n`);
+      writeOutput('stdout', `TTY: ${tty}\nStdin:\n${input}\n`);
       return 0;
     }
-    say('stdout', text('stdout_string'));
-    say('stderr', text('stderr_string'));
+    writeOutput('stdout', text('stdout_string'));
+    writeOutput('stderr', text('stderr_string'));
     await Promise.race([killed.opened, pause(msFromNs(parseDuration(text('run_for')) ?? 0), timers)]);
     if (text('exit_err_msg') !== '') throw new Error(text('exit_err_msg'));
     return Number(block['exit_code'] ?? 0);

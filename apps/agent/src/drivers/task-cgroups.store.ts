@@ -2,7 +2,7 @@ import { errorText } from '@waybill/model';
 import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
-import { mounts } from '../allocations/disk/mount-table.store.js';
+import { readMounts } from '../allocations/disk/mount-table.store.js';
 import { below, entryName, pathName } from '../paths/path-name.js';
 
 /** The longest wait in milliseconds for killed processes to leave a cgroup. */
@@ -25,7 +25,7 @@ export class TaskCgroups {
   /** @throws NoCgroupsError */
   static async find(): Promise<TaskCgroups> {
     // Version 2 has one tree, wherever it is mounted.
-    const mounted = (await mounts()).find(({ type }) => type === 'cgroup2');
+    const mounted = (await readMounts()).find(({ type }) => type === 'cgroup2');
     if (!mounted) throw new NoCgroupsError('no file system of type cgroup2 is mounted');
     const root = below(mounted.point, 'waybill');
     try {

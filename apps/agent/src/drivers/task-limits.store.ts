@@ -1,7 +1,7 @@
 import { errorText } from '@waybill/model';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, rmdir } from 'node:fs/promises';
-import { type Mount, mounts } from '../allocations/disk/mount-table.store.js';
+import { type Mount, readMounts } from '../allocations/disk/mount-table.store.js';
 import type { TaskResources } from './driver.js';
 import { below, pathName } from '../paths/path-name.js';
 
@@ -41,7 +41,7 @@ export class TaskLimits {
 
   /** @throws NoLimitsError */
   static async find(): Promise<TaskLimits> {
-    const mounted = await mounts();
+    const mounted = await readMounts();
     try {
       const second = mounted.find(({ type }) => type === 'cgroup2');
       if (second && hasControllers(second.point)) return TaskLimits.inSecondVersion(second.point);
@@ -67,7 +67,7 @@ export class TaskLimits {
   /** Makes the cgroups of a run and sets its limits. It has to be called before the run starts. */
   make(run: string, resources: TaskResources): void {
     for (const directory of this.directoriesOf(run)) mkdirSync(directory, { recursive: true });
-    for (const { directory, file, value, optional } of this.settings(run, resources)) {
+    for (const { directory, file, value, optional } of this.cgroupSettings(run, resources)) {
       const at = below(directory, pathName(file));
       if (!optional || existsSync(at)) writeFileSync(at, value);
     }
@@ -108,7 +108,7 @@ export class TaskLimits {
     return [...new Set(Object.values(this.roots))].map((root) => below(root, pathName(run, 'the run')));
   }
 
-  private settings(run: string, { cpuShares, memoryMB, memoryMaxMB }: TaskResources): Setting[] {
+  private cgroupSettings(run: string, { cpuShares, memoryMB, memoryMaxMB }: TaskResources): Setting[] {
     const memory = below(this.roots.memory, pathName(run, 'the run'));
     const cpu = below(this.roots.cpu, pathName(run, 'the run'));
     const hard = String((memoryMaxMB > 0 ? memoryMaxMB : memoryMB) * MB);

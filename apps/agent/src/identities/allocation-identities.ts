@@ -134,7 +134,7 @@ export class AllocationIdentities {
   private async fetchFirst(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        this.keepTokens(await this.fetched(this.options.wanted));
+        this.keepTokens(await this.fetchTokens(this.options.wanted));
         return;
       } catch (error) {
         if (!isUnavailable(error) || attempt === FIRST_ATTEMPTS || this.closed.isOpen)
@@ -148,7 +148,7 @@ export class AllocationIdentities {
   private async renew(): Promise<void> {
     const due = this.options.wanted.filter((wanted) => wanted.expires || !this.tokens.has(keyOf(wanted)));
     try {
-      const renewed = this.keepTokens(await this.fetched(due));
+      const renewed = this.keepTokens(await this.fetchTokens(due));
       this.failures = 0;
       if (this.closed.isOpen) return;
       await this.options.save();
@@ -169,7 +169,7 @@ export class AllocationIdentities {
   }
 
   /** Fetches tokens. @throws the signer's error, or Error if a token is missing (AU-143) */
-  private async fetched(wanted: readonly WantedIdentity[]): Promise<readonly KeptToken[]> {
+  private async fetchTokens(wanted: readonly WantedIdentity[]): Promise<readonly KeptToken[]> {
     const { signer, allocId, index } = this.options;
     const tokens = await signer(allocId, index(), wanted);
     if (tokens.length < wanted.length) throw new Error('the servers gave no token for some of them');

@@ -6,14 +6,14 @@ import type { TaskDns } from '../drivers/driver.js';
  */
 export function resolvConf({ servers, searches, options }: TaskDns, machine: string): string {
   const lines = machine.split('\n').map((line) => line.trim().split(/\s+/));
-  const named = (keyword: string): string[] =>
+  const machineValues = (keyword: string): string[] =>
     lines.filter(([first]) => first === keyword).flatMap(([, ...rest]) => rest);
-  const chosen = (own: readonly string[], keyword: string): readonly string[] =>
-    own.length > 0 ? own : named(keyword);
-  const searched = chosen(searches, 'search');
-  const opted = chosen(options, 'options');
+  const ownOrMachineValues = (own: readonly string[], keyword: string): readonly string[] =>
+    own.length > 0 ? own : machineValues(keyword);
+  const searched = ownOrMachineValues(searches, 'search');
+  const opted = ownOrMachineValues(options, 'options');
   return [
-    ...chosen(servers, 'nameserver').map((server) => `nameserver ${server}`),
+    ...ownOrMachineValues(servers, 'nameserver').map((server) => `nameserver ${server}`),
     ...(searched.length > 0 ? [`search ${searched.join(' ')}`] : []),
     ...(opted.length > 0 ? [`options ${opted.join(' ')}`] : []),
     '',

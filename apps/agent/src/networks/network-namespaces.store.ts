@@ -77,7 +77,7 @@ export class NamedNamespaces implements NetworkNamespaces {
     await rm(file, { force: true }); // a reset of the machine leaves a plain file (NW-33)
     await (await open(file, 'wx', 0o444)).close();
     try {
-      await this.command('unshare', [`--net=${file}`, ...loopbackUp()]);
+      await this.runCommand('unshare', [`--net=${file}`, ...loopbackUp()]);
     } catch (error) {
       await this.remove(allocId);
       throw error;
@@ -87,7 +87,7 @@ export class NamedNamespaces implements NetworkNamespaces {
 
   async remove(allocId: string): Promise<void> {
     const file = this.pathOf(allocId);
-    if (await isMountPoint(file)) await this.command('umount', ['--lazy', file]);
+    if (await isMountPoint(file)) await this.runCommand('umount', ['--lazy', file]);
     await rm(file, { force: true });
   }
 
@@ -104,11 +104,11 @@ export class NamedNamespaces implements NetworkNamespaces {
     await mkdir(this.directory, { recursive: true, mode: 0o755 });
     if (await isPassedOn(this.directory)) return;
     const directory = await realpath(this.directory);
-    if (!(await isMountPoint(directory))) await this.command('mount', ['--rbind', directory, directory]);
-    await this.command('mount', ['--make-rshared', directory]);
+    if (!(await isMountPoint(directory))) await this.runCommand('mount', ['--rbind', directory, directory]);
+    await this.runCommand('mount', ['--make-rshared', directory]);
   }
 
-  private async command(program: string, args: readonly string[]): Promise<void> {
+  private async runCommand(program: string, args: readonly string[]): Promise<void> {
     const line = [program, ...args].join(' ');
     const file = programOfMachine(program);
     if (file === undefined) throw new Error(`${line} failed: the program ${program} (util-linux) is missing`);

@@ -54,7 +54,7 @@ describe('a directory that tasks write into too', () => {
       await symlink(outside, path.join(root, 'web/local/dir'));
       await put(found, 'passwd', 'x');
       await found.copyEntry('/etc/hostname', pathName('copied'));
-      await (await found.child(pathName('made'), true)).close();
+      await (await found.openChild(pathName('made'), true)).close();
       expect(await readdir(outside)).toEqual([]);
       expect((await readdir(path.join(root, 'web/local/moved'))).toSorted()).toEqual(['copied', 'made', 'passwd']);
     },
@@ -108,7 +108,7 @@ describe('a directory that tasks write into too', () => {
       await expect(find(wanted)).rejects.toThrow(EscapesError);
     await mkdir(path.join(dir, 'tree/private'), { recursive: true });
     await symlink('/etc/passwd', path.join(dir, 'tree/private/resolv.conf'));
-    await expect((await find('web')).fill(path.join(dir, 'tree'))).rejects.toThrow(EscapesError);
+    await expect((await find('web')).copyContents(path.join(dir, 'tree'))).rejects.toThrow(EscapesError);
     expect(await readdir(path.join(root, 'web/private'))).toEqual([]);
     await put(await find('alloc/private'), 'x', 'the tasks may call a directory so');
   });
@@ -130,9 +130,9 @@ describe('a directory that tasks write into too', () => {
     await chmod(path.join(tree, 'bin/run'), 0o750);
     await chmod(path.join(tree, 'bin'), 0o711);
     await symlink('/etc', path.join(tree, 'link'));
-    await (await find('web/local/there')).fill(tree);
+    await (await find('web/local/there')).copyContents(tree);
     await writeFile(path.join(root, 'web/local/there/bin/kept'), '');
-    await (await find('web/local/there')).fill(tree);
+    await (await find('web/local/there')).copyContents(tree);
     expect((await readdir(path.join(root, 'web/local/there/bin'))).toSorted()).toEqual(['kept', 'run']);
     expect(textOf('web/local/there/bin/run')).toBe('new');
     expect(statSync(path.join(root, 'web/local/there/bin/run')).mode & 0o777).toBe(0o750);
@@ -144,7 +144,7 @@ describe('a directory that tasks write into too', () => {
     await mkdir(path.join(dir, 'tree/etc'), { recursive: true });
     await writeFile(path.join(dir, 'tree/etc/passwd'), 'x');
     await symlink(outside, path.join(root, 'web/local/etc'));
-    await expect((await find('web/local')).fill(path.join(dir, 'tree'))).rejects.toThrow(TakenError);
+    await expect((await find('web/local')).copyContents(path.join(dir, 'tree'))).rejects.toThrow(TakenError);
     expect(await readdir(outside)).toEqual([]);
   });
 

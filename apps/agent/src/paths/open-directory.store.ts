@@ -87,7 +87,7 @@ export class OpenDirectory {
       root: real,
       closesNotes: walk.closesNotes,
     });
-    return await top.walk(wanted, walk);
+    return await top.openPath(wanted, walk);
   }
 
   close(): Promise<void> {
@@ -100,9 +100,9 @@ export class OpenDirectory {
   }
 
   /** Opens a directory in this one. @throws TakenError, EscapesError */
-  async child(name: PathName, make: boolean, mode?: number): Promise<OpenDirectory> {
+  async openChild(name: PathName, make: boolean, mode?: number): Promise<OpenDirectory> {
     this.refuseNotes([...this.opened.names, name]);
-    const isNew = make && (await made(this.pathOfEntry(name)));
+    const isNew = make && (await makeIfMissing(this.pathOfEntry(name)));
     const handle = await open(this.pathOfEntry(name), DIRECTORY).catch((error: unknown) => {
       throw NO_DIRECTORY.some((code) => isErrno(error, code)) ? new TakenError(name) : error;
     });
@@ -147,9 +147,9 @@ export class OpenDirectory {
     try {
       const found = await source.stat();
       if (found.isDirectory()) {
-        const directory = await this.child(name, true, found.mode & 0o7777);
+        const directory = await this.openChild(name, true, found.mode & 0o7777);
         try {
-          await directory.fill(from);
+          await directory.copyContents(from);
         } finally {
           await directory.close();
         }
@@ -163,7 +163,7 @@ export class OpenDirectory {
   }
 
   /** Copies the contents of a directory into this one. Cost: one open directory per level. */
-  async fill(from: string): Promise<void> {
+  async copyContents(from: string): Promise<void> {
     for (const found of await readdir(from)) {
       const name = entryName(found);
       await this.copyEntry(below(from, name), name);
@@ -181,7 +181,7 @@ export class OpenDirectory {
     }
   }
 
-  private async walk(wanted: string, { make, links }: Walk): Promise<OpenDirectory> {
+  private async openPath(wanted: string, { make, links }: Walk): Promise<OpenDirectory> {
     const way: OpenDirectory[] = [this];
     const ahead = wanted.split('/');
     let followed = 0;
@@ -197,7 +197,7 @@ export class OpenDirectory {
           continue;
         }
         const name = entryName(segment);
-        const next = await here.child(name, make).catch(async (error: unknown) => {
+        const next = await here.openChild(name, make).catch(async (error: unknown) => {
           if (!(error instanceof TakenError)) throw error;
           const target = await readlink(here.pathOfEntry(name)).catch(() => Promise.reject(new TakenError(wanted)));
           if (links === 'none' || ++followed > MAX_LINKS) throw new EscapesError(wanted);
@@ -238,7 +238,7 @@ export class OpenDirectory {
 const placeOf = (handle: FileHandle, real: string): string =>
   process.platform === 'linux' ? below('/proc/self/fd', pathName(String(handle.fd))) : real;
 
-async function made(directory: string): Promise<boolean> {
+async function makeIfMissing(directory: string): Promise<boolean> {
   try {
     await mkdir(directory);
     return true;

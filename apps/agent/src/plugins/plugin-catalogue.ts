@@ -70,15 +70,15 @@ export async function tryPlugin(trial: PluginTrial): Promise<KnownPlugin | Unusa
       const base = new BaseClient(process.connection);
       const info = await base.info();
       const config = await encodedConfig(base, info, block);
-      const configured = async (used: PluginProcess): Promise<PluginProcess> => {
-        await prepared(used, info, config);
+      const configureProcess = async (used: PluginProcess): Promise<PluginProcess> => {
+        await preparePlugin(used, info, config);
         return used;
       };
       return {
         ...info,
         fileName,
-        launch: async () => configured(await start(dir)),
-        reattach: (record) => reattached(record, log),
+        launch: async () => configureProcess(await start(dir)),
+        reattach: (record) => reattachProcess(record, log),
       };
     } finally {
       await process.end(false);
@@ -92,32 +92,33 @@ export async function tryPlugin(trial: PluginTrial): Promise<KnownPlugin | Unusa
 /** Encodes the configuration, and sets it once without its use (PG-26). @throws PluginConfigError */
 async function encodedConfig(base: BaseClient, info: PluginInfo, { config }: PluginBlock): Promise<Uint8Array> {
   const schema = await base.configSchema();
-  const refused = (reason: string): PluginConfigError =>
+  const configError = (reason: string): PluginConfigError =>
     new PluginConfigError(`parsing plugin configurations failed: plugin "${info.name}" (${info.kind}): ${reason}`);
-  if (!schema && config && Object.keys(config).length > 0) throw refused('configuration not allowed but config passed');
+  if (!schema && config && Object.keys(config).length > 0)
+    throw configError('configuration not allowed but config passed');
   try {
     const bytes = schema ? schema.encode(config ?? {}) : new Uint8Array();
     if (schema) await base.setConfig(bytes, info, false);
     return bytes;
   } catch (error) {
-    if (error instanceof ConfigError) throw refused(`failed to parse config: ${error.message}`);
+    if (error instanceof ConfigError) throw configError(`failed to parse config: ${error.message}`);
     if (error instanceof PluginError) throw new ApiVersionError(`setting config on plugin failed: ${error.message}`);
     throw error;
   }
 }
 
 /** Configures a started process for use. It is ended if that fails. */
-async function prepared(process: PluginProcess, info: PluginInfo, config: Uint8Array): Promise<void> {
+async function preparePlugin(process: PluginProcess, info: PluginInfo, config: Uint8Array): Promise<void> {
   try {
     await new BaseClient(process.connection).setConfig(config, info, true);
-    if (info.kind === 'driver') await initialised(process, info.name);
+    if (info.kind === 'driver') await initialisePlugin(process, info.name);
   } catch (error) {
     await process.kill();
     throw error;
   }
 }
 
-async function initialised(process: PluginProcess, name: string): Promise<void> {
+async function initialisePlugin(process: PluginProcess, name: string): Promise<void> {
   try {
     await new DriverClient(process.connection).init();
   } catch (error) {
@@ -126,7 +127,7 @@ async function initialised(process: PluginProcess, name: string): Promise<void> 
   }
 }
 
-async function reattached(record: PluginRecord, log: (line: PluginLogLine) => void): Promise<PluginProcess> {
+async function reattachProcess(record: PluginRecord, log: (line: PluginLogLine) => void): Promise<PluginProcess> {
   const process = await PluginProcess.reattach(record, log);
   try {
     await new BaseClient(process.connection).info();

@@ -121,7 +121,7 @@ export class AllocationServices {
   }
 
   /** Returns the checks that the health of the allocation depends on (AG-124, AG-130). */
-  watched(): WatchedCheck[] {
+  watchedChecks(): WatchedCheck[] {
     return this.wanted.flatMap(({ checks }) =>
       checks
         .filter(({ spec }) => !isReadiness(spec))

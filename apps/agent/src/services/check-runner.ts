@@ -36,7 +36,7 @@ export class CheckRunner {
     private readonly deps: CheckRunnerDependencies,
     last?: AllocCheckStatus,
   ) {
-    this.result = last ?? pending(check);
+    this.result = last ?? pendingStatus(check);
     if (last?.Status === 'success') this.passing = deps.clock.nowMs();
     this.cancelTimer = deps.timers.after(msFromNs(check.spec.Interval) / 2, () => void this.runOnce());
   }
@@ -95,7 +95,7 @@ export class CheckRunner {
 }
 
 /** Returns the status of a check that has no result yet (AG-145). */
-export function pending({ id, service, task, group, spec }: WorkloadCheck): AllocCheckStatus {
+export function pendingStatus({ id, service, task, group, spec }: WorkloadCheck): AllocCheckStatus {
   return {
     ID: id,
     Check: spec.Name,

@@ -12,12 +12,13 @@ export function serversRegistry(
   rpc: Rpc,
   identity: () => { readonly ID: string; readonly SecretID: string },
 ): ServiceRegistry {
-  const own = (AllocID: string) => {
+  const withIdentity = (AllocID: string) => {
     const { ID: NodeID, SecretID } = identity();
     return { NodeID, SecretID, AllocID };
   };
   return {
-    register: async (allocId, Services) => void (await rpc.ask(registerServices, { ...own(allocId), Services })),
-    deregister: async (allocId, IDs) => void (await rpc.ask(deregisterServices, { ...own(allocId), IDs })),
+    register: async (allocId, Services) =>
+      void (await rpc.ask(registerServices, { ...withIdentity(allocId), Services })),
+    deregister: async (allocId, IDs) => void (await rpc.ask(deregisterServices, { ...withIdentity(allocId), IDs })),
   };
 }

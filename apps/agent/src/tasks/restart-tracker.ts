@@ -63,7 +63,7 @@ export class RestartTracker {
     if (this.count <= Attempts)
       return { kind: 'restart', delayMs: this.jitteredDelayMs(), reason: REASON_WITHIN_POLICY };
     if (Mode === 'delay') return { kind: 'restart', delayMs: this.restOfIntervalMs(nowMs), reason: REASON_DELAY };
-    return { kind: 'failed', reason: exceeded(Attempts, Interval) };
+    return { kind: 'failed', reason: exceededText(Attempts, Interval) };
   }
 
   private jitteredDelayMs(): number {
@@ -81,6 +81,6 @@ export function isSuccess(result: ExitResult): boolean {
   return result.ExitCode === 0 && result.Signal === 0 && result.Err === '';
 }
 
-function exceeded(attempts: number, intervalNs: number): string {
+function exceededText(attempts: number, intervalNs: number): string {
   return `Exceeded allowed attempts ${attempts} in interval ${formatDuration(intervalNs)} and mode is "fail"`;
 }

@@ -59,31 +59,33 @@ export class TaskEnv {
 
   constructor(input: TaskEnvInput) {
     this.nodeFacts = factsOf(input.node, input.region);
-    const given = cleaned({
+    const given = cleanNames({
       ...fromHost(input.hostEnv),
       ...identityVariables(input),
       ...portVariables(input),
       ...namespaceVariables(input),
       ...taskNetworkVariables(input),
     });
-    const meta = cleaned(metaVariables(input));
+    const meta = cleanNames(metaVariables(input));
     const described = { ...given, ...this.replacedIn(meta, { ...given, ...meta }) };
     this.variables = { ...described, ...this.replacedIn(input.task?.Env ?? {}, described), ...input.added };
   }
 
   private replacedIn(texts: Readonly<Record<string, string>>, variables: Readonly<Record<string, string>>) {
-    const all = Object.entries(texts).map(([name, text]) => [name, replaced(text, variables, this.nodeFacts)] as const);
+    const all = Object.entries(texts).map(
+      ([name, text]) => [name, replaceReferences(text, variables, this.nodeFacts)] as const,
+    );
     return Object.fromEntries(all);
   }
 
   /** Returns a variable or an attribute of the machine by its name. */
   lookup(name: string): string | undefined {
-    return known(name, this.variables, this.nodeFacts);
+    return variableValue(name, this.variables, this.nodeFacts);
   }
 
   /** Replaces references to known variables, and leaves all other text unchanged (AG-234). */
   interpolate(text: string): string {
-    return replaced(text, this.variables, this.nodeFacts);
+    return replaceReferences(text, this.variables, this.nodeFacts);
   }
 
   /** Interpolates all texts inside lists and maps. */
@@ -104,9 +106,9 @@ function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInp
     NOMAD_ALLOC_DIR: paths?.allocDir ?? '',
     NOMAD_TASK_DIR: paths?.localDir ?? '',
     NOMAD_SECRETS_DIR: paths?.secretsDir ?? '',
-    NOMAD_MEMORY_LIMIT: positive(memory),
-    NOMAD_MEMORY_MAX_LIMIT: positive(memoryMax),
-    NOMAD_CPU_LIMIT: positive(cpu),
+    NOMAD_MEMORY_LIMIT: positiveText(memory),
+    NOMAD_MEMORY_MAX_LIMIT: positiveText(memoryMax),
+    NOMAD_CPU_LIMIT: positiveText(cpu),
     NOMAD_CPU_CORES: (given?.Cpu.ReservedCores ?? []).join(','),
     NOMAD_ALLOC_ID: alloc.ID,
     NOMAD_SHORT_ALLOC_ID: alloc.ID.slice(0, 8),
@@ -210,7 +212,7 @@ function fromHost(hostEnv: TaskEnvInput['hostEnv']): Record<string, string> {
   return kept;
 }
 
-function cleaned(variables: Record<string, string>): Record<string, string> {
+function cleanNames(variables: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => {
       const unclean = CLEANED_PREFIXES.some((prefix) => name.startsWith(prefix));
@@ -236,7 +238,7 @@ function factsOf(node: Node, region: string): Map<string, string> {
 const REFERENCE = /\$\{([^${}]*)\}/g;
 const ENV_REFERENCE = /^env\["([^"]*)"\]$/;
 
-function replaced(
+function replaceReferences(
   text: string,
   variables: Readonly<Record<string, string>>,
   facts: ReadonlyMap<string, string>,
@@ -244,14 +246,14 @@ function replaced(
   return text.replaceAll(REFERENCE, (whole, name: string) => {
     const key = name.trim();
     const variable = ENV_REFERENCE.exec(key)?.[1] ?? key;
-    return facts.get(key) ?? known(variable, variables, new Map()) ?? whole;
+    return facts.get(key) ?? variableValue(variable, variables, new Map()) ?? whole;
   });
 }
 
-const known = (
+const variableValue = (
   name: string,
   variables: Readonly<Record<string, string>>,
   facts: ReadonlyMap<string, string>,
 ): string | undefined => facts.get(name) ?? (Object.hasOwn(variables, name) ? variables[name] : undefined);
 
-const positive = (amount: number): string => (amount > 0 ? String(amount) : '');
+const positiveText = (amount: number): string => (amount > 0 ? String(amount) : '');

@@ -37,9 +37,9 @@ describe('what a task tells of itself', () => {
     progress.emit('Received');
     const held = progress.state;
     const copy = structuredClone(held);
-    progress.started();
-    progress.restarting(1_000, 'why');
-    progress.die();
+    progress.recordStart();
+    progress.recordRestart(1_000, 'why');
+    progress.recordDeath();
     expect(held).toEqual(copy);
     expect(progress.state).not.toBe(held);
   });
@@ -48,7 +48,7 @@ describe('what a task tells of itself', () => {
     const { progress, told } = setup();
     progress.freeze();
     progress.emit('Received');
-    progress.die();
+    progress.recordDeath();
     expect([progress.state, told()]).toEqual([NEW_STATE, 0]);
   });
 });

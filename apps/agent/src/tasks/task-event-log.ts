@@ -44,11 +44,11 @@ export class TaskEventLog {
     this.changed();
   }
 
-  started(): void {
+  recordStart(): void {
     this.emit('Started', {}, { State: 'running', StartedAt: this.now() });
   }
 
-  terminated({ ExitCode, Signal, OOMKilled, Err }: ExitResult): void {
+  recordTermination({ ExitCode, Signal, OOMKilled, Err }: ExitResult): void {
     this.emit('Terminated', {
       exit_code: String(ExitCode),
       signal: String(Signal),
@@ -57,13 +57,13 @@ export class TaskEventLog {
     });
   }
 
-  restarting(delayMs: number, reason: string): void {
+  recordRestart(delayMs: number, reason: string): void {
     const details = { start_delay: String(nsFromMs(delayMs)), restart_reason: reason };
     this.emit('Restarting', details, { State: 'pending', ...this.oneMoreRestart() });
   }
 
   /** Returns a dead task to pending, and forgets that it has failed (AG-162). */
-  revived(): void {
+  recordRevival(): void {
     this.current = { ...this.current, Failed: false };
     const details = { start_delay: '0', restart_reason: '' };
     this.emit('Restarting', details, { State: 'pending', FinishedAt: null, ...this.oneMoreRestart() });
@@ -74,7 +74,7 @@ export class TaskEventLog {
   }
 
   /** Marks the task as dead without an event, because the event before says why. */
-  die(): void {
+  recordDeath(): void {
     if (this.frozen || this.current.State === 'dead') return;
     this.current = { ...this.current, ...this.deadNow() };
     this.changed();

@@ -19,7 +19,7 @@ export class TaskPrestart {
     try {
       config = await context.configure(`${allocId}/${task.Name}/${agent.newId().slice(0, 8)}`);
     } catch (error) {
-      return this.refused('Task hook failed', { message: `task_dir: ${errorText(error)}` });
+      return this.refuseStart('Task hook failed', { message: `task_dir: ${errorText(error)}` });
     }
     if (state.StartedAt === null && state.Restarts === 0)
       context.emit('Task Setup', { message: 'Building Task Directory' });
@@ -29,15 +29,15 @@ export class TaskPrestart {
       return await preparation.prestart(config, context, round);
     } catch (error) {
       if (error instanceof TaskConfigError)
-        return this.refused('Failed Validation', { validation_error: error.message, fails_task: 'true' });
+        return this.refuseStart('Failed Validation', { validation_error: error.message, fails_task: 'true' });
       if (error instanceof StartError)
-        return this.refused('Driver Failure', { driver_error: error.message }, error.recoverable);
-      if (error instanceof HookError) return this.refused(error.event.type, error.event.details, error.recoverable);
+        return this.refuseStart('Driver Failure', { driver_error: error.message }, error.recoverable);
+      if (error instanceof HookError) return this.refuseStart(error.event.type, error.event.details, error.recoverable);
       throw error;
     }
   }
 
-  private refused(type: string, details: Record<string, string>, recoverable = false): RoundEnd {
+  private refuseStart(type: string, details: Record<string, string>, recoverable = false): RoundEnd {
     this.context.emit(type, details);
     return { kind: 'start-error', recoverable };
   }

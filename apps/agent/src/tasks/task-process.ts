@@ -69,7 +69,7 @@ export class TaskProcess {
   }
 
   /** Returns the exit. Resolves when the process has ended. */
-  async exit({ taskId }: TaskHandle): Promise<ExitResult> {
+  async awaitExit({ taskId }: TaskHandle): Promise<ExitResult> {
     const result = await this.context.driver.wait(taskId);
     this.up = false;
     this.commands.end();

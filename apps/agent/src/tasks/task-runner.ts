@@ -123,7 +123,7 @@ export class TaskRunner implements TaskControl {
       const { agent, allocId } = this.context;
       agent.logger.error('a task runner failed', { alloc: allocId, task: this.task.Name, error });
       this.emit('Setup Failure', { setup_error: errorText(error), fails_task: 'true' });
-      this.events.die();
+      this.events.recordDeath();
     } finally {
       ended.open();
       if (this.isDead) void this.callHooks('stop');
@@ -181,7 +181,7 @@ export class TaskRunner implements TaskControl {
     this.emit('Restart Signaled', { restart_reason: reason });
     if (!this.isDead) return; // a pending task starts after its gate or its delay
     this.context.ended = new Gate();
-    this.events.revived();
+    this.events.recordRevival();
     void this.runTask();
   }
 
@@ -239,7 +239,7 @@ export class TaskRunner implements TaskControl {
     const { handle } = this.process;
     if (handle) {
       if (await this.process.recoverProcess(handle)) {
-        if (this.state.State !== 'running') this.events.started();
+        if (this.state.State !== 'running') this.events.recordStart();
         if (this.context.killing.isOpen) void this.stopProcess();
         return true;
       }
@@ -282,7 +282,7 @@ export class TaskRunner implements TaskControl {
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
     if (this.process.handle !== handle) await this.context.allocation.control.save(); // before it counts as running
-    this.events.started();
+    this.events.recordStart();
     void this.callHooks('poststart');
     if (this.context.killing.isOpen && !this.events.isFrozen) void this.stopProcess();
     return undefined;
@@ -296,8 +296,8 @@ export class TaskRunner implements TaskControl {
     if (!this.exit) {
       const { handle } = this.process;
       if (!handle) return { kind: 'killed' };
-      this.exit = await this.process.exit(handle);
-      this.events.terminated(this.exit);
+      this.exit = await this.process.awaitExit(handle);
+      this.events.recordTermination(this.exit);
     }
     const result = this.exit;
     if (this.events.isFrozen) return { kind: 'killed' };
@@ -320,20 +320,20 @@ export class TaskRunner implements TaskControl {
     switch (decision.kind) {
       case 'killed':
         this.beginKill(); // the task may be unwanted before the allocation kills it
-        this.events.die();
+        this.events.recordDeath();
         return false;
       case 'done':
-        this.events.die();
+        this.events.recordDeath();
         return false;
       case 'failed':
         this.events.notRestarting(decision.reason);
         return false;
       case 'restart':
-        this.events.restarting(decision.delayMs, decision.reason);
+        this.events.recordRestart(decision.delayMs, decision.reason);
         restarting?.done.open();
         await pause(this.context.agent.timers, decision.delayMs, this.context.killing);
         if (!this.context.killing.isOpen) return true;
-        this.events.die();
+        this.events.recordDeath();
         return false;
     }
   }

@@ -75,7 +75,7 @@ export class AllocationDirectoryStore implements AllocationDirectories {
   }
 
   async inheritDisk(from: string, to: string, tasks: readonly string[]): Promise<void> {
-    await inherited(this.directoryOf(from), this.directoryOf(to), tasks);
+    await inheritDirectories(this.directoryOf(from), this.directoryOf(to), tasks);
   }
 
   async remove(allocId: string): Promise<void> {
@@ -102,7 +102,7 @@ export class AllocationDirectoryStore implements AllocationDirectories {
  * Moves the kept data from one directory of an allocation, or a directory in progress, to another.
  * @throws UnsafeNameError
  */
-export async function inherited(before: string, after: string, tasks: readonly string[]): Promise<void> {
+export async function inheritDirectories(before: string, after: string, tasks: readonly string[]): Promise<void> {
   const names = tasks.map((task) => taskName(task));
   await moveDirectory(below(before, 'alloc', 'data'), below(after, 'alloc', 'data'));
   for (const name of names) await moveDirectory(below(before, name, 'local'), below(after, name, 'local'));

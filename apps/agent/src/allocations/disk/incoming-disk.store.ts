@@ -1,5 +1,5 @@
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
-import { type AllocationDirectoryStore, inherited } from './allocation-directories.store.js';
+import { type AllocationDirectoryStore, inheritDirectories } from './allocation-directories.store.js';
 import type { IncomingDisk } from './previous-disk.js';
 import { below, belowAsText } from '../../paths/path-name.js';
 
@@ -20,7 +20,7 @@ export function incomingDisk(directories: AllocationDirectoryStore, allocId: str
       return { write: (data) => file.writeFile(data), close: () => file.close() };
     },
     complete: async (tasks) => {
-      await inherited(root, directories.directoryOf(allocId), tasks);
+      await inheritDirectories(root, directories.directoryOf(allocId), tasks);
       await rm(root, { recursive: true, force: true });
     },
     discard: () => rm(root, { recursive: true, force: true }),

@@ -20,7 +20,7 @@ export interface Mount {
  * @throws the error if the table exists but cannot be read: a caller that is about to remove files must not take that
  * for no mounts
  */
-export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
+export async function readMounts(table = '/proc/self/mounts'): Promise<Mount[]> {
   const text = await readFile(table, 'utf8').catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return '';
     throw error;
@@ -30,7 +30,7 @@ export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
     .map((line) => line.split(' '))
     .flatMap(([device, point, type = '', options = '']) =>
       device !== undefined && point !== undefined
-        ? [{ device, point: plain(point), type, options: options.split(',') }]
+        ? [{ device, point: unescapePoint(point), type, options: options.split(',') }]
         : [],
     );
 }
@@ -40,20 +40,20 @@ export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
  * system, because that may hang.
  */
 export async function isMountPoint(directory: string): Promise<boolean> {
-  const place = await canonical(directory);
-  return (await mounts()).some(({ point }) => point === place);
+  const place = await canonicalPath(directory);
+  return (await readMounts()).some(({ point }) => point === place);
 }
 
 /** Returns the path with the links of its parent resolved. */
-async function canonical(place: string): Promise<string> {
+async function canonicalPath(place: string): Promise<string> {
   const above = path.dirname(place);
   return belowAsText(await realpath(above).catch(() => above), path.basename(place));
 }
 
 /** Returns the mount points at and below a directory. @throws an error if the table of mounts cannot be read */
 export async function mountsFrom(directory: string): Promise<string[]> {
-  const root = await canonical(directory);
-  return (await mounts()).map(({ point }) => point).filter((at) => at === root || at.startsWith(root + path.sep));
+  const root = await canonicalPath(directory);
+  return (await readMounts()).map(({ point }) => point).filter((at) => at === root || at.startsWith(root + path.sep));
 }
 
 /**
@@ -64,14 +64,14 @@ export async function mountsFrom(directory: string): Promise<string[]> {
  */
 export async function unmountBelow(directory: string, device?: string): Promise<void> {
   const root = await realpath(directory).catch(() => directory);
-  const points = (await mounts())
+  const points = (await readMounts())
     .filter((mount) => mount.point.startsWith(root + path.sep) && (device === undefined || mount.device === device))
     .map(({ point }) => point);
   if (points.length > 0) await run('umount', ['--lazy', ...points.toReversed()]);
 }
 
 /** Decodes a mount point. The kernel writes blanks as octal numbers. */
-const plain = (point: string): string =>
+const unescapePoint = (point: string): string =>
   point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
 /** Says whether mounts at a place propagate to other namespaces. Cost: O(mounts of the machine). */
@@ -81,7 +81,7 @@ export async function isPassedOn(directory: string): Promise<boolean> {
   const over = table
     .split('\n')
     .map((line) => line.split(' '))
-    .map((fields) => ({ point: plain(fields[4] ?? ''), options: fields.slice(6) }))
+    .map((fields) => ({ point: unescapePoint(fields[4] ?? ''), options: fields.slice(6) }))
     .filter(({ point }) => point !== '' && (at === point || at.startsWith(point === '/' ? '/' : `${point}/`)));
   // The last mount over a place is the visible one.
   const nearest = over.toSorted((a, b) => a.point.length - b.point.length).at(-1);

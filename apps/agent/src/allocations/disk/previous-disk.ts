@@ -65,7 +65,7 @@ export class PreviousDisk {
     const copy = new Copy({ ...this.deps, alloc, maxBytes, isWanted, incoming });
     await incoming.discard(); // removes the unfinished disk of an earlier agent
     try {
-      await copy.roots(['alloc/data', ...tasks.map((task) => `${task}/local`)]);
+      await copy.fetchRoots(['alloc/data', ...tasks.map((task) => `${task}/local`)]);
       await incoming.complete(tasks);
     } catch (error) {
       await incoming.discard();
@@ -92,7 +92,7 @@ class Copy {
    * is gone from its machine. It may also go during the copy, so a missing directory is accepted only if another one is
    * still there afterwards.
    */
-  async roots(paths: readonly string[]): Promise<void> {
+  async fetchRoots(paths: readonly string[]): Promise<void> {
     let found: string | undefined;
     let missing: unknown;
     for (const path of paths) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AllocationDirectoryStore } from './allocation-directories.store.js';
-import { mounts, unmountBelow } from './mount-table.store.js';
+import { readMounts, unmountBelow } from './mount-table.store.js';
 import { NoSecretsMemoryError, SecretsMemory } from './secrets-memory.store.js';
 
 let root: string;
@@ -34,7 +34,7 @@ function found(): SecretsMemory | undefined {
 
 const store = (secrets?: SecretsMemory) => new AllocationDirectoryStore(path.join(root, 'allocs'), secrets);
 const mountedHere = async () =>
-  (await mounts()).filter(({ point }) => point.startsWith(root)).toSorted((a, b) => (a.point < b.point ? -1 : 1));
+  (await readMounts()).filter(({ point }) => point.startsWith(root)).toSorted((a, b) => (a.point < b.point ? -1 : 1));
 
 describe('secrets in memory', () => {
   it('AG-220: a file system of 1 MB for each task, which only it can read, made before it starts', async (context) => {

@@ -100,11 +100,11 @@ export class SecretsMemory {
       said = [];
     });
     shell.stdin.on('error', () => {}); // the shell's exit reports it
-    const gone = (): void => {
+    const handleShellEnd = (): void => {
       this.shell = undefined;
       for (const answer of this.asked.splice(0)) answer('the shell that mounts has ended');
     };
-    shell.once('error', gone).once('exit', gone);
+    shell.once('error', handleShellEnd).once('exit', handleShellEnd);
     return shell;
   }
 }

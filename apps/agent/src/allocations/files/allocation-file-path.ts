@@ -15,7 +15,7 @@ const CLOSED: Readonly<Record<string, string>> = { secrets: 'secret', private: '
  */
 export async function resolveAllocPath(root: string, wanted: string): Promise<string> {
   const inside = path.normalize(wanted.replace(/^\/+/, ''));
-  if (inside === '..' || inside.startsWith('../')) throw escapes();
+  if (inside === '..' || inside.startsWith('../')) throw escapeError();
   const lexical = belowAsText(root, inside);
   refuseClosed(root, lexical, wanted);
   const found = await realpath(lexical);
@@ -25,7 +25,7 @@ export async function resolveAllocPath(root: string, wanted: string): Promise<st
 
 /** Checks a path without links in the same way. @throws RpcError invalid, forbidden */
 export function checkAllocPath(realRoot: string, found: string, wanted: string): void {
-  if (!isWithin(realRoot, found)) throw escapes();
+  if (!isWithin(realRoot, found)) throw escapeError();
   refuseClosed(realRoot, found, wanted);
 }
 
@@ -36,4 +36,4 @@ function refuseClosed(root: string, found: string, wanted: string): void {
 }
 
 /** Returns the refusal of a path that leaves the allocation's directory (AG-302). */
-export const escapes = (): RpcError => new RpcError('invalid', 'Path escapes the alloc directory');
+export const escapeError = (): RpcError => new RpcError('invalid', 'Path escapes the alloc directory');

@@ -69,7 +69,7 @@ export class HealthHook implements AllocationHook, HealthWatcher {
 
   /** Returns the current state that the watch judges. */
   watched(): Watched {
-    return { tasks: this.tasks.watched(), checks: this.services.watched() };
+    return { tasks: this.tasks.watchedTasks(), checks: this.services.watched() };
   }
 
   /** Stores the health. If an allocation of a deployment is unhealthy, each responsible task gets an event (AG-128). */

@@ -48,7 +48,7 @@ export class NetworkHook implements AllocationHook {
       return undefined;
     }
     this.refuseDrivers(mode, asked.Hostname !== '');
-    const { hostname, dns, args } = this.interpolated(asked);
+    const { hostname, dns, args } = this.interpolateNetwork(asked);
     const ports = context.alloc.AllocatedResources.Shared.Ports ?? [];
     this.tasks.setWaitReason('Waiting for its network');
     const made = networks.prepare({
@@ -130,7 +130,7 @@ export class NetworkHook implements AllocationHook {
   }
 
   /** Interpolates the network's settings. @throws NetworkError */
-  private interpolated(network: NetworkResource): { hostname: string; dns: DNSConfig | null; args: string } {
+  private interpolateNetwork(network: NetworkResource): { hostname: string; dns: DNSConfig | null; args: string } {
     const { agent, alloc, job } = this.context;
     const { region, hostEnv, logger } = agent;
     const env = new TaskEnv({ alloc, job, task: null, node: agent.node(), region, paths: null, hostEnv });

@@ -87,7 +87,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
 
   /** Returns the checks that health depends on. */
   watched(): WatchedCheck[] {
-    return this.services.watched();
+    return this.services.watchedChecks();
   }
 
   checkChanged(): void {

@@ -50,7 +50,7 @@ export class AllocationRecordStore implements AllocationRecords {
     for (const name of await readdir(this.dir)) {
       if (!name.endsWith(SUFFIX)) continue;
       try {
-        records.push(decoded(await readFile(below(this.dir, entryName(name)), 'utf8')));
+        records.push(decodeRecord(await readFile(below(this.dir, entryName(name)), 'utf8')));
       } catch (error) {
         this.logger.error('a stored allocation cannot be read and is left out', { file: name, error });
       }
@@ -71,7 +71,7 @@ export class AllocationRecordStore implements AllocationRecords {
   }
 }
 
-function decoded(text: string): AllocationRecord {
+function decodeRecord(text: string): AllocationRecord {
   const record = JSON.parse(text) as AllocationRecord;
   if (record.version !== 1) throw new Error(`version ${String(record.version)} of the record is not known`);
   if (!record.alloc?.ID || typeof record.tasks !== 'object') throw new Error('the record is not one of an allocation');

@@ -67,7 +67,7 @@ export function containerName({ task, allocId }: Pick<TaskConfig, 'task' | 'allo
 }
 
 /** @throws StartError */
-function variable([name, value]: [string, string]): string {
+function variableText([name, value]: [string, string]): string {
   checkVariable(name, value);
   return `${name}=${value}`;
 }
@@ -129,7 +129,7 @@ export function containerOptions(order: ContainerOrder, found: ReadonlyMap<strin
   return {
     name: containerName(task),
     Image: config.image,
-    Env: Object.entries(task.env).map(variable),
+    Env: Object.entries(task.env).map(variableText),
     Labels: {
       ...config.labels,
       [ALLOC_LABEL]: task.allocId,
@@ -229,22 +229,22 @@ function memoryOf({ resources }: TaskConfig, { memory_hard_limit: hardMB }: Dock
 }
 
 const ownMounts = ({ paths }: TaskConfig): MountSettings[] => [
-  bind(paths.allocDir, INSIDE.allocDir),
-  bind(paths.localDir, INSIDE.localDir),
-  bind(paths.secretsDir, INSIDE.secretsDir),
+  bindMount(paths.allocDir, INSIDE.allocDir),
+  bindMount(paths.localDir, INSIDE.localDir),
+  bindMount(paths.secretsDir, INSIDE.secretsDir),
 ];
 
 const PROPAGATION = { private: 'rprivate', 'host-to-task': 'rslave', bidirectional: 'rshared' } as const;
 
 /** Mounts with the propagation that the task asks for: a CSI node plugin needs a shared one (CW-5). */
 const taskMount = ({ source, destination, readOnly, propagation }: TaskMount): MountSettings =>
-  bind(source, destination, readOnly, PROPAGATION[propagation as keyof typeof PROPAGATION] ?? 'rprivate');
+  bindMount(source, destination, readOnly, PROPAGATION[propagation as keyof typeof PROPAGATION] ?? 'rprivate');
 
 function jobMounts(config: DockerConfig, found: ReadonlyMap<string, string>): MountSettings[] {
   const onMachine = (source: string): string => (source.startsWith('/') ? source : (found.get(source) ?? source));
   const volumes = config.volumes.map((volume) => {
     const { source, target, options } = volumeOf(volume);
-    return bind(onMachine(source), target, options.includes('ro'));
+    return bindMount(onMachine(source), target, options.includes('ro'));
   });
   return [...volumes, ...mountsOf(config).map((mount) => jobMount(mount, onMachine))];
 }
@@ -257,7 +257,7 @@ function jobMount(mount: DockerMount, onMachine: (source: string) => string): Mo
     Source: type === 'bind' ? onMachine(source) : source,
     ReadOnly: readonly,
   };
-  if (type === 'bind') return bind(where.Source, target, readonly, bind_options?.propagation);
+  if (type === 'bind') return bindMount(where.Source, target, readonly, bind_options?.propagation);
   if (type === 'tmpfs')
     return { ...where, TmpfsOptions: { SizeBytes: tmpfs_options?.size ?? 0, Mode: tmpfs_options?.mode ?? 0o1777 } };
   if (!volume_options) return where;
@@ -266,7 +266,7 @@ function jobMount(mount: DockerMount, onMachine: (source: string) => string): Mo
   return { ...where, VolumeOptions: { NoCopy: volume_options.no_copy, Labels: volume_options.labels, DriverConfig } };
 }
 
-const bind = (
+const bindMount = (
   Source: string,
   Target: string,
   ReadOnly = false,

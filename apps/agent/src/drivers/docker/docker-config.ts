@@ -3,11 +3,11 @@ import { checkedConfig, texts } from '../task-config.js';
 
 const list = texts.default([]);
 /** Unwraps a block: a job file delivers it as a list with one element. */
-const unwrapped = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+const unwrapSingle = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
 /** Merges several blocks of the same name into one map. */
-const merged = (value: unknown): unknown => (Array.isArray(value) ? Object.assign({}, ...value) : value);
-const block = <S extends z.ZodType>(schema: S) => z.preprocess(unwrapped, schema).optional();
-const map = z.preprocess(merged, z.record(z.string(), z.coerce.string())).default({});
+const mergeBlocks = (value: unknown): unknown => (Array.isArray(value) ? Object.assign({}, ...value) : value);
+const block = <S extends z.ZodType>(schema: S) => z.preprocess(unwrapSingle, schema).optional();
+const map = z.preprocess(mergeBlocks, z.record(z.string(), z.coerce.string())).default({});
 
 const auth = z.strictObject({
   username: z.string().default(''),
@@ -56,7 +56,7 @@ const schema = z.strictObject({
   hostname: z.string().optional(),
   labels: map,
   ports: list,
-  port_map: z.preprocess(merged, z.record(z.string(), z.coerce.number().int().min(1).max(65_535))).default({}),
+  port_map: z.preprocess(mergeBlocks, z.record(z.string(), z.coerce.number().int().min(1).max(65_535))).default({}),
   network_mode: z.string().optional(),
   network_aliases: list,
   mac_address: z.string().optional(),

@@ -48,7 +48,7 @@ describe('a container whose engine is going down', () => {
       monotonic: time,
       timers: time,
       logger: silentLogger,
-      outputs: { followContainer: async () => {}, copied: async () => {} },
+      outputs: { followContainer: async () => {}, awaitCopied: async () => {} },
       policy: { volumes: false, privileged: false, allowedCapabilities: [] },
       imageGc: false,
       infraImage: '',

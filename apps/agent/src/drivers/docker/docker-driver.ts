@@ -62,7 +62,7 @@ export interface DockerOptions {
   readonly infraImagePullTimeoutMs: number;
   /** The name of this agent. It distinguishes its containers from those of another agent on the same engine. */
   readonly agent: string;
-  readonly outputs: Pick<TaskOutputs, 'followContainer' | 'copied'>;
+  readonly outputs: Pick<TaskOutputs, 'followContainer' | 'awaitCopied'>;
   readonly mhzPerCore: number;
   readonly clock: Clock;
   readonly monotonic: Clock;
@@ -299,8 +299,8 @@ export class DockerDriver implements Driver {
     const network = ip === undefined ? null : { ip, portMap, autoAdvertise: false };
     const task: Running = { container, exit, network, usage: NO_SAMPLE(handle.startedAtMs), ended: false };
     this.tasks.set(handle.taskId, task);
-    const ended = (): void => void (task.ended = true);
-    exit.then(ended, ended); // callers of `wait` get the error
+    const markEnded = (): void => void (task.ended = true);
+    exit.then(markEnded, markEnded); // callers of `wait` get the error
   }
 
   private async exitOf(handle: TaskHandle, container: Docker.Container): Promise<ExitResult> {
@@ -314,7 +314,7 @@ export class DockerDriver implements Driver {
         throw error;
       }
     });
-    await this.options.outputs.copied(outputId(handle));
+    await this.options.outputs.awaitCopied(outputId(handle));
     return result;
   }
 

@@ -29,7 +29,7 @@ export function imagesOf(engine: () => Promise<Docker>): ImageSource {
       }
     },
     pull: async (image, credentials, progress, signal) =>
-      pullImage(await engine(), { image: tagged(image), credentials }, progress, signal),
+      pullImage(await engine(), { image: withTag(image), credentials }, progress, signal),
     remove: async (id) => {
       try {
         await (await engine()).getImage(id).remove();
@@ -64,7 +64,7 @@ async function pullImage(
       };
       engine.modem.followProgress(stream, done, (news: PullNews) => {
         if (news.id !== undefined) layers.set(news.id, news);
-        progress(summary(layers));
+        progress(progressSummary(layers));
       });
     });
   } catch (error) {
@@ -74,12 +74,12 @@ async function pullImage(
 }
 
 /** Adds the default tag. Without a tag the engine would pull all tags of the image. */
-function tagged(image: string): string {
+function withTag(image: string): string {
   const name = image.slice(image.lastIndexOf('/') + 1);
   return name.includes(':') || name.includes('@') ? image : image + DEFAULT_TAG;
 }
 
-function summary(layers: ReadonlyMap<string, PullNews>): string {
+function progressSummary(layers: ReadonlyMap<string, PullNews>): string {
   const all = [...layers.values()];
   const done = all.filter(({ status }) => status === 'Pull complete' || status === 'Already exists').length;
   const bytes = all.reduce((sum, { progressDetail }) => sum + (progressDetail?.current ?? 0), 0);

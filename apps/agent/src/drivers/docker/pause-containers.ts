@@ -55,7 +55,7 @@ export class PauseContainers implements NetworkNamespaces {
 
   async find(allocId: string): Promise<Namespace | undefined> {
     try {
-      const found = await this.inspected(allocId);
+      const found = await this.inspectContainer(allocId);
       if (!found?.State.Running || found.NetworkSettings.SandboxKey === '') return undefined;
       this.held.add(useOf(allocId));
       this.options.images.markUsed(useOf(allocId), found.Image);
@@ -80,7 +80,7 @@ export class PauseContainers implements NetworkNamespaces {
     await this.removeContainer(allocId);
     const engine = await this.options.engine();
     const container = await engine.createContainer({
-      abortSignal: limit(),
+      abortSignal: requestTimeout(),
       name: nameOf(allocId),
       Image: this.options.image || PAUSE_IMAGE,
       ...(hostname !== '' && { Hostname: hostname }),
@@ -94,7 +94,7 @@ export class PauseContainers implements NetworkNamespaces {
         LogConfig: { Type: 'none', Config: {} },
       },
     });
-    await container.start({ abortSignal: limit() });
+    await container.start({ abortSignal: requestTimeout() });
     const made = await this.find(allocId);
     if (!made) throw new Error(`the pause container ${nameOf(allocId)} ended at once`);
     return made;
@@ -122,15 +122,15 @@ export class PauseContainers implements NetworkNamespaces {
    * Removes the container only if it has the allocation's label. The name alone does not prove that the agent made it.
    */
   private async removeContainer(allocId: string): Promise<void> {
-    const found = await this.inspected(allocId);
+    const found = await this.inspectContainer(allocId);
     if (found?.Config.Labels[ALLOC_LABEL] !== allocId) return;
     const container = (await this.options.engine()).getContainer(found.Id);
-    await undefinedIfMissing(container.remove({ force: true, v: true, abortSignal: limit() }));
+    await undefinedIfMissing(container.remove({ force: true, v: true, abortSignal: requestTimeout() }));
   }
 
-  private async inspected(allocId: string): Promise<Docker.ContainerInspectInfo | undefined> {
+  private async inspectContainer(allocId: string): Promise<Docker.ContainerInspectInfo | undefined> {
     const container = (await this.options.engine()).getContainer(nameOf(allocId));
-    return undefinedIfMissing(container.inspect({ abortSignal: limit() }));
+    return undefinedIfMissing(container.inspect({ abortSignal: requestTimeout() }));
   }
 
   private async makeImage(): Promise<void> {
@@ -141,7 +141,12 @@ export class PauseContainers implements NetworkNamespaces {
     if (!program) throw new NoPauseProgramError(arch);
     const [repo, tag] = PAUSE_IMAGE.split(':');
     const archive = Readable.from([pauseFileSystem(program)]);
-    const answer = await engine.importImage(archive, { repo, tag, changes: PAUSE_CHANGES, abortSignal: limit() });
+    const answer = await engine.importImage(archive, {
+      repo,
+      tag,
+      changes: PAUSE_CHANGES,
+      abortSignal: requestTimeout(),
+    });
     answer.resume();
     await finished(answer);
   }
@@ -158,4 +163,4 @@ export class NoPauseProgramError extends Error {
 const nameOf = (allocId: string): string => `nomad_init_${allocId}`;
 /** Returns the id under which a pause container and its image count among those of tasks. */
 const useOf = (allocId: string): string => `${allocId}/pause`;
-const limit = (): AbortSignal => AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+const requestTimeout = (): AbortSignal => AbortSignal.timeout(REQUEST_TIMEOUT_MS);

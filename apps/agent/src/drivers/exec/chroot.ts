@@ -32,7 +32,7 @@ export class Chroot {
   }
 
   /** Returns the path in a task of a program of the machine, or undefined if tasks do not see it. */
-  inside(file: string): string | undefined {
+  pathInside(file: string): string | undefined {
     for (const { source, destination } of this.entries)
       if (file.startsWith(`${source}/`)) return belowAsText(destination, path.relative(source, file));
     return undefined;

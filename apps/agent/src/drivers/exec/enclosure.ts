@@ -104,7 +104,7 @@ export interface Enclosure {
 }
 
 /** Returns a command line that runs a command in a root of its own (AG-280). The command is a path inside that root. */
-export function enclosed(enclosure: Enclosure, command: readonly string[]): [string, ...string[]] {
+export function enclosedCommand(enclosure: Enclosure, command: readonly string[]): [string, ...string[]] {
   const { tools, pidMode, ipcMode, isOffline, mounts } = enclosure;
   return [
     tools.unshare,

@@ -5,13 +5,13 @@ import { execProcess } from '../../tasks/exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle, type TaskMount } from '../driver.js';
 import { findCommand } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
-import { carried, inTaskEnvironment } from '../supervised/task-environment.js';
+import { carriedVariables, inTaskEnvironment } from '../supervised/task-environment.js';
 import { NoLimitsError, type TaskLimits } from '../task-limits.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
 import { addedCapabilities, boundingCapabilities } from '../capabilities.js';
 import { hostsFile, resolvConf } from '../../networks/name-files.js';
 import { Chroot } from './chroot.js';
-import { enclosed, type EnclosureMount } from './enclosure.js';
+import { enclosedCommand, type EnclosureMount } from './enclosure.js';
 import { type ExecConfig, execConfig } from './exec-config.js';
 import { type ExecTools, ExecUnavailableError, findTools, tryOut } from './exec-tools.js';
 import { enclosureMounts } from './mount-points.js';
@@ -53,7 +53,7 @@ export class ExecDriver extends SupervisedDriver {
 
   async fingerprint(): Promise<DriverFingerprint> {
     try {
-      await this.ready();
+      await this.readyTools();
     } catch (error) {
       if (!(error instanceof ExecUnavailableError)) throw error;
       return { health: 'undetected', description: error.message, attributes: {} };
@@ -75,10 +75,10 @@ export class ExecDriver extends SupervisedDriver {
   /** Runs a command beside the task. It has the task's limits and ends with the task. */
   async exec(taskId: string, config: TaskConfig, { command, tty }: ExecCommand): Promise<ExecSession> {
     const { pid } = this.processOf(taskId);
-    const { nsenter } = await this.ready();
+    const { nsenter } = await this.readyTools();
     const { ipc_mode, pid_mode, ...task } = execConfig(config.config);
     const [file, ...args] = command;
-    const executable = this.found(file, config);
+    const executable = this.commandPath(file, config);
     const namespaces = [
       '--mount',
       '--uts',
@@ -102,16 +102,16 @@ export class ExecDriver extends SupervisedDriver {
         ...inside,
       ],
       cwd: '/',
-      env: { ...carried(config.env), ...(tty && { TERM: config.env['TERM'] ?? 'xterm' }) },
+      env: { ...carriedVariables(config.env), ...(tty && { TERM: config.env['TERM'] ?? 'xterm' }) },
       user: undefined,
       tty,
     });
   }
 
   protected async launch(config: TaskConfig, handle: TaskHandle): Promise<Launch> {
-    const tools = await this.ready();
+    const tools = await this.readyTools();
     const task = execConfig(config.config);
-    const executable = this.found(task.command, config);
+    const executable = this.commandPath(task.command, config);
     const command = await this.asUser(task, config, [executable, ...task.args]);
     const { uid, gid } = idsOf(config);
     chownSync(config.paths.secretsDir, uid, gid); // the secrets belong to the task's user (AG-220)
@@ -120,12 +120,12 @@ export class ExecDriver extends SupervisedDriver {
         { ...config, mounts: [...(config.mounts ?? []), ...deviceMounts(config)] },
         this.chroot,
       )),
-      ...(await this.resolver(config)),
-      ...(await this.hosts(config)),
+      ...(await this.resolverMounts(config)),
+      ...(await this.hostsMounts(config)),
     ];
     return {
       commandLine: (placed) =>
-        enclosed(
+        enclosedCommand(
           {
             runDir: this.runDir(handle),
             taskDir: config.paths.taskDir,
@@ -140,12 +140,12 @@ export class ExecDriver extends SupervisedDriver {
           command,
         ),
       cwd: '/',
-      env: carried(config.env),
+      env: carriedVariables(config.env),
     };
   }
 
   /** @throws ExecUnavailableError */
-  private async ready(): Promise<ExecTools> {
+  private async readyTools(): Promise<ExecTools> {
     if (!this.tools) {
       const tools = findTools(this.chroot);
       await tryOut(tools, this.chroot, this.options.runsDir);
@@ -154,7 +154,7 @@ export class ExecDriver extends SupervisedDriver {
     return this.tools;
   }
 
-  private found(command: string, { paths, env }: TaskConfig): string {
+  private commandPath(command: string, { paths, env }: TaskConfig): string {
     return findCommand(command, this.chroot.viewOf(paths), env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin');
   }
 
@@ -166,7 +166,7 @@ export class ExecDriver extends SupervisedDriver {
     config: TaskConfig,
     command: readonly string[],
   ): Promise<string[]> {
-    const { setprivInside } = await this.ready();
+    const { setprivInside } = await this.readyTools();
     const { uid, gid } = idsOf(config);
     const allowed = this.options.allowedCapabilities;
     const bounding = capabilitySet(boundingCapabilities(cap_add, cap_drop, allowed));
@@ -187,14 +187,14 @@ export class ExecDriver extends SupervisedDriver {
   }
 
   /** Mounts a `resolv.conf` if the task's network has its own DNS settings (NW-91). */
-  private async resolver({ dns, paths }: TaskConfig): Promise<EnclosureMount[]> {
+  private async resolverMounts({ dns, paths }: TaskConfig): Promise<EnclosureMount[]> {
     if (!dns) return [];
     const text = resolvConf(dns, await readFile(RESOLV_CONF, 'utf8').catch(() => ''));
     return [await this.ownFile(RESOLV_CONF, below(paths.privateDir, 'resolv.conf'), text)];
   }
 
   /** Mounts a hosts file in which the task's hostname resolves to its own address (NW-26). */
-  private async hosts({ network, paths }: TaskConfig): Promise<EnclosureMount[]> {
+  private async hostsMounts({ network, paths }: TaskConfig): Promise<EnclosureMount[]> {
     if (!network || network.hostname === '') return [];
     const text = hostsFile(network.hostname, network.status?.Address ?? '');
     return [await this.ownFile(HOSTS, below(paths.privateDir, 'hosts'), text)];
@@ -202,7 +202,7 @@ export class ExecDriver extends SupervisedDriver {
 
   /** Returns a read-only mount of a file over the machine's file. @throws StartError */
   private async ownFile(place: string, source: string, text: string): Promise<EnclosureMount> {
-    const destination = existsSync(place) ? this.chroot.inside(realpathSync(place)) : undefined;
+    const destination = existsSync(place) ? this.chroot.pathInside(realpathSync(place)) : undefined;
     if (destination === undefined) throw new StartError(`the task has no ${place} to put its own in the place of`);
     await writeFile(source, text, { mode: 0o644 });
     return { how: 'bind', propagation: 'private', options: 'ro,nosuid,nodev', source, destination };

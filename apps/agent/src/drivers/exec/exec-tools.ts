@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { findSetsid, exitCodeOf, supervise, troubleOf } from '../supervised/supervisor.js';
 import type { Chroot } from './chroot.js';
-import { enclosed } from './enclosure.js';
+import { enclosedCommand } from './enclosure.js';
 import { enclosureMounts } from './mount-points.js';
 import { below, pathName } from '../../paths/path-name.js';
 
@@ -33,9 +33,9 @@ export function findTools(chroot: Chroot): ExecTools {
   return {
     unshare: onMachine('unshare'),
     nsenter: onMachine('nsenter'),
-    mountInside: inside('mount', chroot),
-    umountInside: inside('umount', chroot),
-    setprivInside: inside('setpriv', chroot),
+    mountInside: pathInChroot('mount', chroot),
+    umountInside: pathInChroot('umount', chroot),
+    setprivInside: pathInChroot('setpriv', chroot),
   };
 }
 
@@ -45,10 +45,10 @@ function onMachine(program: string): string {
   return found;
 }
 
-function inside(program: string, chroot: Chroot): string {
+function pathInChroot(program: string, chroot: Chroot): string {
   const found = PROGRAM_DIRECTORIES.map((dir) => below(dir, pathName(program)))
     .filter((file) => existsSync(file))
-    .map((file) => chroot.inside(file))
+    .map((file) => chroot.pathInside(file))
     .find((file) => file !== undefined);
   if (found === undefined) throw new ExecUnavailableError(`no directory of the chroot holds ${program} (util-linux)`);
   return found;
@@ -78,7 +78,7 @@ export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string):
     const place = { runDir, taskDir, ...apart, mounts, placed: false, tools };
     const supervisor = await supervise({
       runDir,
-      commandLine: enclosed(place, [tools.setprivInside, '--version']),
+      commandLine: enclosedCommand(place, [tools.setprivInside, '--version']),
       cwd: '/',
       env: {},
       stdout: nowhere,

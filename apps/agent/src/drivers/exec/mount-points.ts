@@ -74,7 +74,7 @@ async function makePlace(destination: string, { allocDir, taskDir }: TaskPaths, 
     const above = await OpenDirectory.find(root, path.dirname(relative), WALK);
     try {
       const name = entryName(path.basename(relative));
-      if (isDirectory) await (await above.child(name, true)).close();
+      if (isDirectory) await (await above.openChild(name, true)).close();
       else
         await (
           await openItself(above.pathOfEntry(name), destination, constants.O_WRONLY | constants.O_CREAT, 0o644)

@@ -58,7 +58,7 @@ const MAX_WAIT_MS = 120_000;
 export interface ExternalDriverDependencies {
   readonly name: string;
   readonly plugin: PluginInstance;
-  readonly outputs: Pick<TaskOutputs, 'open' | 'reopen' | 'drained'>;
+  readonly outputs: Pick<TaskOutputs, 'open' | 'reopen' | 'awaitDrained'>;
   /** The MHz of the whole machine. */
   readonly totalMhz: number;
   readonly clock: Clock;
@@ -179,7 +179,7 @@ export class ExternalDriver implements Driver {
   }
 
   async validate(config: TaskConfig): Promise<void> {
-    await this.encoded(config);
+    await this.encodeConfig(config);
   }
 
   prepare(config: TaskConfig): TaskHandle {
@@ -195,7 +195,7 @@ export class ExternalDriver implements Driver {
     const state = stateOf(handle);
     const output = await this.openOutput(state);
     try {
-      const encoded = await this.encoded(config);
+      const encoded = await this.encodeConfig(config);
       const message = taskMessage(config, { encoded, pipes: output.pipes, totalMhz: this.deps.totalMhz });
       const { started, process } = await this.startOnce(message);
       if (started.result === 'RETRY' || started.result === 'FATAL')
@@ -218,7 +218,7 @@ export class ExternalDriver implements Driver {
       const state = stateOf(handle);
       if (state.message === undefined) return false; // the start was under way, so it is destroyed
       const message = handleMessage(state.message);
-      const { process, network } = await this.recovered(message, handle.taskId);
+      const { process, network } = await this.recoverTask(message, handle.taskId);
       this.trackTask(handle, message, process, await this.openOutput(state, true), network);
       return true;
     } catch (error) {
@@ -274,7 +274,7 @@ export class ExternalDriver implements Driver {
   }
 
   /** Recovers a task, and again on a new process if the plugin ends meanwhile. @throws PluginError */
-  private async recovered(
+  private async recoverTask(
     message: TaskHandleMessage,
     taskId: string,
     isRepeated = false,
@@ -285,7 +285,7 @@ export class ExternalDriver implements Driver {
       await client.recoverTask(message);
     } catch (error) {
       if (isRepeated || !(error instanceof PluginShutDownError)) throw error;
-      return this.recovered(message, taskId, true);
+      return this.recoverTask(message, taskId, true);
     }
     const network = await client.inspectTask(taskId).then(
       ({ network_override: override }) => networkOf(override),
@@ -312,7 +312,7 @@ export class ExternalDriver implements Driver {
   }
 
   /** Validates the configuration by the driver's schema, and encodes it. @throws TaskConfigError, StartError */
-  private async encoded({ config, paths }: TaskConfig): Promise<Uint8Array> {
+  private async encodeConfig({ config, paths }: TaskConfig): Promise<Uint8Array> {
     try {
       const schema = this.schemas.get(paths) ?? (await this.askedSchema());
       this.schemas.set(paths, schema);
@@ -438,7 +438,7 @@ export class ExternalDriver implements Driver {
         if (isOpen) open.release();
         isOpen = false;
       },
-      drained: () => outputs.drained(run),
+      drained: () => outputs.awaitDrained(run),
     };
   }
 

@@ -43,7 +43,7 @@ function usageOf(usage: UsageMessage | null): ResourceUsage {
           MaxUsage: Number(memory.max_usage),
           KernelUsage: Number(memory.kernel_usage),
           KernelMaxUsage: Number(memory.kernel_max_usage),
-          Measured: named(memory.measured_fields, MEMORY_FIELDS),
+          Measured: fieldNames(memory.measured_fields, MEMORY_FIELDS),
         }
       : {},
     cpu
@@ -54,11 +54,11 @@ function usageOf(usage: UsageMessage | null): ResourceUsage {
           ThrottledPeriods: Number(cpu.throttled_periods),
           ThrottledTime: Number(cpu.throttled_time),
           Percent: cpu.percent,
-          Measured: named(cpu.measured_fields, CPU_FIELDS),
+          Measured: fieldNames(cpu.measured_fields, CPU_FIELDS),
         }
       : {},
   );
 }
 
-const named = (fields: readonly string[], names: ReadonlyMap<string, string>): string[] =>
+const fieldNames = (fields: readonly string[], names: ReadonlyMap<string, string>): string[] =>
   fields.flatMap((field) => names.get(field) ?? []);

@@ -1,6 +1,6 @@
 import { accessSync, constants, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Mount, mounts } from '../../allocations/disk/mount-table.store.js';
+import { type Mount, readMounts } from '../../allocations/disk/mount-table.store.js';
 import { StartError } from '../driver.js';
 import type { CgroupOverride } from '../supervised/supervised-driver.js';
 import type { RawExecConfig } from './raw-exec-config.js';
@@ -14,7 +14,7 @@ import { below, belowAsText } from '../../paths/path-name.js';
  */
 export async function chosenCgroups({ cgroupV1, cgroupV2 }: RawExecConfig): Promise<CgroupOverride | undefined> {
   if (cgroupV2 === undefined && cgroupV1.length === 0) return undefined;
-  const mounted = await mounts();
+  const mounted = await readMounts();
   const chosen =
     cgroupV2 === undefined
       ? cgroupV1.map(([controller, inside]) => fileOf(mounted.find(isTreeOf(controller)), controller, inside))

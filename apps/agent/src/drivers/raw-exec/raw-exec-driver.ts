@@ -7,7 +7,7 @@ import { findCommand, type TaskView } from '../find-command.js';
 import { inNetwork } from '../supervised/in-network.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { asItIs, findSetsid } from '../supervised/supervisor.js';
-import { carried } from '../supervised/task-environment.js';
+import { carriedVariables } from '../supervised/task-environment.js';
 import { NoCgroupsError } from '../task-cgroups.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
 import { chosenCgroups } from './cgroup-override.js';
@@ -73,7 +73,7 @@ export class RawExecDriver extends SupervisedDriver {
       commandLine: (placed) => asItIs({ runDir: this.runDir(handle), placed, oomScoreAdj }, [executable, ...args]),
       cgroups: await chosenCgroups(wanted),
       cwd: workDir ?? config.paths.taskDir,
-      env: carried(this.visibleVariables(config)),
+      env: carriedVariables(this.visibleVariables(config)),
       user,
     };
   }

@@ -246,8 +246,8 @@ export abstract class SupervisedDriver implements Driver {
     const usage = new ProcessUsage(handle.startedAtMs, this.supervision.mhzPerCore);
     const task: Running = { handle, process: identity, exit, usage, ended: false };
     this.tasks.set(handle.taskId, task);
-    const ended = (): void => void (task.ended = true);
-    exit.then(ended, ended); // callers of `wait` get the error
+    const markEnded = (): void => void (task.ended = true);
+    exit.then(markEnded, markEnded); // callers of `wait` get the error
   }
 
   private async exitOf(
@@ -262,7 +262,7 @@ export abstract class SupervisedDriver implements Driver {
     const code = await pollUntilDefined(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     const OOMKilled = (await this.supervision.limits?.wasOutOfMemory(runId(handle))) ?? false;
     await this.cgroups?.kill(runId(handle)); // ends processes that left the process group, too (AG-257)
-    await this.supervision.outputs.drained(runId(handle));
+    await this.supervision.outputs.awaitDrained(runId(handle));
     return { ...(code === undefined ? UNKNOWN_EXIT : exitResult(code)), OOMKilled };
   }
 
@@ -277,12 +277,12 @@ export abstract class SupervisedDriver implements Driver {
     if (!cgroups && !limits && !chosen) return undefined;
     cgroups?.make(run);
     if (resources) limits?.make(run, resources);
-    const place = (pid: number): void => {
+    const placeInCgroups = (pid: number): void => {
       cgroups?.place(run, pid);
       limits?.place(run, pid);
       chosen?.place(pid);
     };
-    return { place };
+    return { place: placeInCgroups };
   }
 
   /** Cleans up a run of which nothing was started. */

@@ -190,7 +190,7 @@ async function running(child: ChildProcess, { runDir, cgroup }: RunSpec): Promis
       ready.on('data', () => {
         if (!waitsForPlace) return resolve();
         waitsForPlace = false;
-        placed(runDir, cgroup)
+        placeInCgroup(runDir, cgroup)
           .then(() => ready.write('\n'))
           .catch(reject);
       });
@@ -203,7 +203,7 @@ async function running(child: ChildProcess, { runDir, cgroup }: RunSpec): Promis
   }
 }
 
-async function placed(runDir: string, cgroup: RunSpec['cgroup']): Promise<void> {
+async function placeInCgroup(runDir: string, cgroup: RunSpec['cgroup']): Promise<void> {
   const identity = await processOf(runDir);
   if (identity) cgroup?.place(identity.pid);
 }

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { StartError } from '../driver.js';
-import { carried, inTaskEnvironment } from './task-environment.js';
+import { carriedVariables, inTaskEnvironment } from './task-environment.js';
 
 /** Returns the environment of a task that is started with these variables, without the shell's own. */
 function environmentOf(env: Readonly<Record<string, string>>): Record<string, string> {
   const [file = '', ...args] = inTaskEnvironment('/', ['/usr/bin/env', '-0']);
-  const output = execFileSync(file, args, { env: carried(env), encoding: 'utf8' });
+  const output = execFileSync(file, args, { env: carriedVariables(env), encoding: 'utf8' });
   const pairs = output.split('\0').filter((pair) => pair !== '');
   const all = Object.fromEntries(
     pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
@@ -39,6 +39,6 @@ describe('the environment that a task is given', () => {
     ['A\0B', 'x'],
     ['A', 'x\0LD_PRELOAD=/x.so'],
   ])('a variable named %j with the value %j ends the start, and is no other one', (name, value) => {
-    expect(() => carried({ [name]: value })).toThrow(StartError);
+    expect(() => carriedVariables({ [name]: value })).toThrow(StartError);
   });
 });

@@ -17,7 +17,7 @@ const OF_THE_SHELL = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'B
  * variables are carried as one text that those programs ignore.
  * @throws StartError for a variable that no process can have; the message contains no value
  */
-export function carried(env: Readonly<Record<string, string>>): Record<string, string> {
+export function carriedVariables(env: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(env);
   for (const [name, value] of entries) checkVariable(name, value);
   const isPlain = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !OF_THE_SHELL.has(name);

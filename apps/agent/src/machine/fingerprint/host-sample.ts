@@ -2,7 +2,7 @@ import { readFile, realpath, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import type { HostDiskStats } from '@waybill/rpc';
 import type { CoreTimes, HostSample } from '../node/host-usage.js';
-import { type Mount, mounts } from '../../allocations/disk/mount-table.store.js';
+import { type Mount, readMounts } from '../../allocations/disk/mount-table.store.js';
 import { ownDirectory } from '../../paths/path-name.js';
 
 /** Samples the machine's current use. @param dir the directory of allocations */
@@ -32,15 +32,15 @@ export async function diskOf(dir: string): Promise<HostDiskStats> {
     Size: blocks * bsize,
     Used: used,
     Available: bavail * bsize,
-    UsedPercent: share(used, used + bavail * bsize),
-    InodesUsedPercent: share(files - ffree, files),
+    UsedPercent: percentOf(used, used + bavail * bsize),
+    InodesUsedPercent: percentOf(files - ffree, files),
   };
 }
 
 /** Returns the mount of a directory. If the machine does not show mounts, the result is the directory itself. */
 async function mountOf(dir: string): Promise<Mount> {
   const at = await realpath(dir).catch(() => ownDirectory(dir)); // a link may lead to another file system
-  const above = (await mounts()).filter(
+  const above = (await readMounts()).filter(
     ({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`),
   );
   return (
@@ -48,4 +48,4 @@ async function mountOf(dir: string): Promise<Mount> {
   );
 }
 
-const share = (part: number, of: number): number => (of > 0 ? (part / of) * 100 : 0);
+const percentOf = (part: number, of: number): number => (of > 0 ? (part / of) * 100 : 0);

@@ -61,12 +61,12 @@ const [NEAR, FAR] = [10, 20];
 export function numaAttributes(places: readonly CorePlace[]): Record<string, string> {
   const cores = new Map<number, number[]>();
   for (const [core, { node }] of places.entries()) cores.set(node, [...(cores.get(node) ?? []), core]);
-  const byNode = [...cores].map(([node, list]) => [`numa.node${node}.cores`, ranges(list)] as const);
+  const byNode = [...cores].map(([node, list]) => [`numa.node${node}.cores`, formatRanges(list)] as const);
   return { 'numa.node.count': String(cores.size), ...Object.fromEntries(byNode) };
 }
 
 /** Formats numbers as ranges, such as `0-3,8`, like the kernel's lists of processors. @param numbers ascending */
-function ranges(numbers: readonly number[]): string {
+function formatRanges(numbers: readonly number[]): string {
   const parts: [first: number, last: number][] = [];
   for (const number of numbers) {
     const open = parts.at(-1);

@@ -30,14 +30,14 @@ export const nodeLabels = (node: MeasuredNode): Labels => ({
 });
 
 /** Returns the series `client.<family>.<name>` for each value. */
-const family = (name: string, values: Readonly<Record<string, number>>, labels: Labels): Series[] =>
+const seriesOf = (name: string, values: Readonly<Record<string, number>>, labels: Labels): Series[] =>
   Object.entries(values).map(([key, value]) => ({ name: `${METRICS_PREFIX}client.${name}.${key}`, labels, value }));
 
 /** Returns the series of the machine's use: bytes, percent, MHz, seconds. */
 export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels: Labels): Series[] {
   const memory = { total: Memory.Total, available: Memory.Available, used: Memory.Used, free: Memory.Free };
   const cores = CPU.flatMap((core) =>
-    family(
+    seriesOf(
       'host.cpu',
       {
         total: core.TotalPercent,
@@ -51,7 +51,7 @@ export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels
     ),
   );
   const disks = DiskStats.flatMap((disk) =>
-    family(
+    seriesOf(
       'host.disk',
       {
         size: disk.Size,
@@ -64,7 +64,7 @@ export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels
     ),
   );
   const uptime = { name: `${METRICS_PREFIX}client.uptime`, labels, value: Uptime };
-  return [...family('host.memory', memory, labels), ...cores, ...disks, uptime];
+  return [...seriesOf('host.memory', memory, labels), ...cores, ...disks, uptime];
 }
 
 /** CountedAllocation is one allocation on this machine, as far as metrics count it. */
@@ -85,7 +85,7 @@ export function standingSeries(allocs: readonly CountedAllocation[], labels: Lab
     if (standing) allocations[standing] += 1;
     for (const { State } of Object.values(one.tasks)) tasks[State] += 1;
   }
-  return [...family('allocations', allocations, labels), ...family('tasks', tasks, labels)];
+  return [...seriesOf('allocations', allocations, labels), ...seriesOf('tasks', tasks, labels)];
 }
 
 /** An allocation that the servers consider unknown still has its local status here. */
@@ -115,7 +115,7 @@ export function loadSeries(node: MeasuredNode, allocs: readonly CountedAllocatio
     memory: capacity.memoryMB - taken.memory,
     disk: capacity.diskMB - taken.disk,
   };
-  return [...family('allocated', taken, labels), ...family('unallocated', left, labels)];
+  return [...seriesOf('allocated', taken, labels), ...seriesOf('unallocated', left, labels)];
 }
 
 /** Tasks with a higher memory limit count with that limit (memory oversubscription). */

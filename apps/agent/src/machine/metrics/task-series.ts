@@ -43,10 +43,10 @@ const series = (name: string, value: number, labels: Labels): Series => ({
 
 /** Returns the series of a running task's use. It contains only what its driver measures. */
 export function usageSeries({ MemoryStats, CpuStats }: ResourceUsage, labels: Labels): Series[] {
-  return [...measured('memory', MemoryStats, MEMORY, labels), ...measured('cpu', CpuStats, CPU, labels)];
+  return [...measuredSeries('memory', MemoryStats, MEMORY, labels), ...measuredSeries('cpu', CpuStats, CPU, labels)];
 }
 
-function measured<Stats extends { readonly Measured: readonly string[] }>(
+function measuredSeries<Stats extends { readonly Measured: readonly string[] }>(
   family: string,
   stats: Stats,
   measures: readonly Measure<Stats>[],

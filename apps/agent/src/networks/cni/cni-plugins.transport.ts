@@ -86,9 +86,9 @@ export class CniPlugins {
     if (end.isLate) throw cniError(config.type, command, `no answer within ${PLUGIN_TIMEOUT_MS / 1_000} s: killed`);
     if (end.code !== 0) throw cniError(config.type, command, failureIn(end.stdout) ?? failureText(end));
     if (command !== 'ADD') return {};
-    const result = RESULT.safeParse(parsed(end.stdout));
+    const result = RESULT.safeParse(parseResult(end.stdout));
     if (!result.success)
-      throw cniError(config.type, command, `its answer is no result of CNI: ${beginning(end.stdout)}`);
+      throw cniError(config.type, command, `its answer is no result of CNI: ${shortenText(end.stdout)}`);
     return result.data;
   }
 
@@ -106,11 +106,11 @@ const cniError = (type: string, command: CniCommand, why: string): CniError =>
 
 /** Returns the plugin's failure message, or undefined if the output does not follow the protocol. */
 function failureIn(stdout: string): string | undefined {
-  const { data } = FAILURE.safeParse(parsed(stdout));
+  const { data } = FAILURE.safeParse(parseResult(stdout));
   return data && (data.details ? `${data.msg}: ${data.details}` : data.msg);
 }
 
-function parsed(text: string): unknown {
+function parseResult(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -119,7 +119,7 @@ function parsed(text: string): unknown {
 }
 
 const MAX_SHOWN = 100;
-const beginning = (text: string): string => {
+const shortenText = (text: string): string => {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   return JSON.stringify(line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line);
 };

@@ -21,7 +21,7 @@ export class Iptables {
     private readonly find = programOfMachine,
   ) {}
 
-  has(family: Family): boolean {
+  hasProgram(family: Family): boolean {
     return this.find(family) !== undefined;
   }
 

@@ -17,7 +17,7 @@ interface LeftRule {
  */
 export async function removeLeftRules(iptables: Iptables, network: string, allocId: string): Promise<void> {
   for (const family of ['ip6tables', 'iptables'] as const)
-    if (iptables.has(family)) await removeFrom(iptables, family, network, allocId);
+    if (iptables.hasProgram(family)) await removeFrom(iptables, family, network, allocId);
 }
 
 async function removeFrom(iptables: Iptables, family: Family, network: string, allocId: string): Promise<void> {

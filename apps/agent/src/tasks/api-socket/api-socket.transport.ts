@@ -106,7 +106,7 @@ class Exchange {
     const { answers, logger } = this.deps;
     const begun = this.askServers();
     // The reader is registered before anything is sent, because the body of the request is still to be read.
-    const forget = answers.expect(this.id, async (data, ended) => {
+    const forget = answers.expectAnswer(this.id, async (data, ended) => {
       await begun;
       await this.write(data);
       if (ended) this.response.end();
@@ -117,7 +117,7 @@ class Exchange {
     } catch (error) {
       forget();
       if (!(error instanceof TooManyBytesError)) logger.debug('a request of a task got no answer', { error });
-      this.refuse(error);
+      this.refuseRequest(error);
     }
   }
 
@@ -154,7 +154,7 @@ class Exchange {
     this.response.off('close', end);
   }
 
-  private refuse(error: unknown): void {
+  private refuseRequest(error: unknown): void {
     if (this.response.headersSent || this.response.destroyed) {
       this.response.destroy();
       return;

@@ -24,7 +24,7 @@ export class TaskAnswers {
    * Registers a reader. Call it before sending the request, because the second piece may arrive before the answer.
    * @returns a function that removes the reader
    */
-  expect(requestId: string, reader: PieceReader): () => void {
+  expectAnswer(requestId: string, reader: PieceReader): () => void {
     this.readers.set(requestId, reader);
     return () => void this.readers.delete(requestId);
   }

@@ -30,7 +30,8 @@ export async function download(
   signal: AbortSignal,
 ): Promise<void> {
   const checksum = source.checksum === undefined ? undefined : new Checksum(source.checksum);
-  const bytes = source.getter === 'file' ? await openFile(source.location) : await request(source, headers, signal);
+  const bytes =
+    source.getter === 'file' ? await openFile(source.location) : await requestSource(source, headers, signal);
   let taken = 0;
   const measured = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -50,7 +51,7 @@ async function openFile(location: string): Promise<Readable> {
   return createReadStream(location);
 }
 
-async function request(
+async function requestSource(
   { location }: ArtifactSource,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,

@@ -20,16 +20,16 @@ const MAX_OUTPUT_BYTES = 1024 * 1024;
  * @throws DownloadError
  */
 export async function gitClone({ location, ref }: ArtifactSource, into: string, signal: AbortSignal): Promise<void> {
-  const git = async (...words: string[]): Promise<void> => {
+  const runGit = async (...words: string[]): Promise<void> => {
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...GUARDED_ENV };
     await run('git', ['-c', 'core.hooksPath=/dev/null', ...words], { env, signal, maxBuffer: MAX_OUTPUT_BYTES });
   };
   try {
     if (ref !== undefined && COMMIT.test(ref)) {
       // Only a branch or a tag can be cloned without the rest.
-      await git('clone', '--quiet', '--no-checkout', '--', location, into);
-      await git('-C', into, 'checkout', '--quiet', '--detach', ref);
-    } else await git('clone', '--quiet', '--depth=1', ...(ref ? [`--branch=${ref}`] : []), '--', location, into);
+      await runGit('clone', '--quiet', '--no-checkout', '--', location, into);
+      await runGit('-C', into, 'checkout', '--quiet', '--detach', ref);
+    } else await runGit('clone', '--quiet', '--depth=1', ...(ref ? [`--branch=${ref}`] : []), '--', location, into);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       throw new DownloadError('git is not installed on this machine', { cause: error });

@@ -52,7 +52,7 @@ class Budget {
   }
 
   /** Returns a stream that passes bytes through, and fails at the first byte above the limit. */
-  counter(): Transform {
+  byteCounter(): Transform {
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         try {
@@ -71,7 +71,7 @@ const TAR_TYPES = new Set(['File', 'OldFile', 'ContiguousFile', 'Directory', 'Sy
 async function untar(archive: string, into: string, budget: Budget, signal: AbortSignal): Promise<void> {
   let refused: Error | undefined;
   const stop = new AbortController();
-  const refuse = (error: unknown): void => {
+  const abortUnpack = (error: unknown): void => {
     refused ??= error instanceof Error ? error : new Error(String(error));
     stop.abort();
   };
@@ -90,7 +90,7 @@ async function untar(archive: string, into: string, budget: Budget, signal: Abor
         }
         return true;
       } catch (error) {
-        refuse(error);
+        abortUnpack(error);
         return false;
       }
     },
@@ -122,7 +122,7 @@ async function unzip(archive: string, into: string, budget: Budget, signal: Abor
       await mkdir(path.dirname(target), { recursive: true });
       const from: Readable = await zip.openReadStreamPromise(entry);
       const to = createWriteStream(target, { mode: mode & 0o777 || 0o644, flags: 'wx' });
-      await pipeline(from, budget.counter(), to, { signal });
+      await pipeline(from, budget.byteCounter(), to, { signal });
     }
   } finally {
     zip.close();

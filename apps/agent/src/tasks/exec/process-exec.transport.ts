@@ -24,7 +24,9 @@ async function execWithPipes({ file, args, cwd, env, user }: ProcessToExec): Pro
   exitCode.catch(() => {}); // the next line reports a failed start
   await once(child, 'spawn');
   const queue = new OutputQueue();
-  void Promise.all([pump(child.stdout, 'stdout', queue), pump(child.stderr, 'stderr', queue)]).then(() => queue.end());
+  void Promise.all([copyOutput(child.stdout, 'stdout', queue), copyOutput(child.stderr, 'stderr', queue)]).then(() =>
+    queue.end(),
+  );
   child.stdin.on('error', () => {}); // the process has closed its input
   return {
     read: () => queue.takeOutput(),
@@ -50,7 +52,7 @@ function endOf(child: ChildProcess): Promise<number> {
   });
 }
 
-async function pump(from: Readable, stream: 'stdout' | 'stderr', queue: OutputQueue): Promise<void> {
+async function copyOutput(from: Readable, stream: 'stdout' | 'stderr', queue: OutputQueue): Promise<void> {
   try {
     for await (const data of from as AsyncIterable<Buffer>) await queue.push({ stream, data });
   } catch {

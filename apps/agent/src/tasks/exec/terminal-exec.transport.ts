@@ -36,13 +36,13 @@ export async function execInTerminal({ file, args, cwd, env, user }: ProcessToEx
   return {
     read: () => queue.takeOutput(),
     write: async (data) => {
-      if (line) await type(line, data, () => isOver);
+      if (line) await writeInput(line, data, () => isOver);
       else terminal.write(Buffer.from(data).toString());
     },
     closeInput: () => terminal.write(END_OF_INPUT),
     // After the end, the number of the terminal's descriptor may belong to another file.
     resize: ({ height, width }) => {
-      if (!isOver) terminal.resize(clamp(width), clamp(height));
+      if (!isOver) terminal.resize(clampCells(width), clampCells(height));
     },
     exitCode,
     kill: async () => {
@@ -108,7 +108,7 @@ const TYPE_RETRY_MS = 5;
  * Writes to a terminal, and waits while its program does not read. The terminal's own `write` would block the whole
  * process meanwhile.
  */
-async function type({ fd, socket }: Line, data: Uint8Array, isOver: () => boolean): Promise<void> {
+async function writeInput({ fd, socket }: Line, data: Uint8Array, isOver: () => boolean): Promise<void> {
   // After the close, the descriptor's number may belong to another file.
   for (let rest = data; rest.byteLength > 0 && !isOver() && !socket.destroyed;) {
     try {
@@ -125,4 +125,4 @@ async function type({ fd, socket }: Line, data: Uint8Array, isOver: () => boolea
 const END_OF_INPUT = '\u0004';
 
 /** Limits a number to the possible sizes of a terminal. */
-const clamp = (cells: number): number => Math.min(Math.max(Math.trunc(cells) || 1, 1), 65_535);
+const clampCells = (cells: number): number => Math.min(Math.max(Math.trunc(cells) || 1, 1), 65_535);

@@ -57,7 +57,7 @@ export class ArtifactHook implements TaskHook {
     start.emit('Downloading Artifacts');
     await removeUnfinished(start.config.paths.privateDir);
     await this.fetchAll(artifacts, start);
-    await once.done();
+    await once.markDone();
   }
 
   /**
@@ -145,7 +145,7 @@ async function copyToDestination(
     return inOpenParent(taskDir, wanted, (parent, name) => parent.copyEntry(from, name));
   const directory = await openInside(taskDir, wanted);
   try {
-    await (isTree ? directory.fill(from) : directory.copyEntry(from, pathName(fileName, 'the file')));
+    await (isTree ? directory.copyContents(from) : directory.copyEntry(from, pathName(fileName, 'the file')));
   } finally {
     await directory.close();
   }

@@ -18,6 +18,6 @@ export class DispatchPayloadHook implements TaskHook {
     await inOpenParent(config.paths.taskDir, `local/${DispatchPayload.File}`, (parent, name) =>
       parent.replace(name, (file) => file.writeFile(payload)),
     );
-    await once.done();
+    await once.markDone();
   }
 }

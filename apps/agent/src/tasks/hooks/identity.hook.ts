@@ -32,7 +32,7 @@ export class IdentityHook implements TaskHook {
     if (!tokens || identities.length === 0) return;
     const env: Record<string, string> = {};
     // The watch begins first. A renewal during the first write is then written after it.
-    const delivery = this.deliver(start, tokens, 'start');
+    const delivery = this.deliverTokens(start, tokens, 'start');
     for (const identity of identities) {
       const token = await tokenFor(identity, tokens, start);
       if (identity.Env) env[tokenVariable(identity)] = token;
@@ -44,10 +44,10 @@ export class IdentityHook implements TaskHook {
   /** Watches the tokens of a task that continued without the agent. The task hears of renewals in the meantime. */
   async restore(start: TaskStart): Promise<void> {
     const tokens = this.deps.identities.of(start.alloc.ID);
-    if (tokens && deliveredOf(start).length > 0) this.deliver(start, tokens, 'restored');
+    if (tokens && deliveredOf(start).length > 0) this.deliverTokens(start, tokens, 'restored');
   }
 
-  private deliver(start: TaskStart, tokens: AllocationIdentities, as: 'start' | 'restored'): TokenDelivery {
+  private deliverTokens(start: TaskStart, tokens: AllocationIdentities, as: 'start' | 'restored'): TokenDelivery {
     const owner = this.deps.userOf(start.task.Driver, start.task.User);
     const delivery = new TokenDelivery(start, tokens, owner);
     tokens.watch(start.task.Name, (names) => delivery.renewed(names), as, AbortSignal.any([start.over, start.signal]));
@@ -98,7 +98,7 @@ class TokenDelivery {
     for (const action of actions) {
       if (over.aborted) return; // the next start gets the new tokens
       try {
-        await ifRunning(done(action, control));
+        await ifRunning(applyAction(action, control));
       } catch (error) {
         const what = action.kind === 'signal' ? 'send signal' : 'restart';
         const reason = `Identity[${action.identity}]: failed to ${what}: ${errorText(error)}`;
@@ -108,7 +108,7 @@ class TokenDelivery {
   }
 }
 
-function done(action: IdentityAction, control: TaskStart['control']): Promise<void> {
+function applyAction(action: IdentityAction, control: TaskStart['control']): Promise<void> {
   if (action.kind === 'restart') return control.restart(`Identity[${action.identity}]: new token acquired`);
   return control.signal(action.signal, {
     task_signal: action.signal,

@@ -23,7 +23,7 @@ export class Once {
     return (await readFile(this.file, 'utf8').catch(() => '')) === this.mark;
   }
 
-  done(): Promise<void> {
+  markDone(): Promise<void> {
     return writeFile(this.file, this.mark);
   }
 }

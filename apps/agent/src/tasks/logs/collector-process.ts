@@ -173,7 +173,7 @@ export async function runCollector(dir: string, logger: Logger): Promise<void> {
 async function listenAlone(socketPath: string): Promise<Server | undefined> {
   for (;;) {
     try {
-      return await listen(socketPath);
+      return await listenOn(socketPath);
     } catch (error) {
       if (!isErrno(error, 'EADDRINUSE')) throw error;
       const other = await tryConnect(socketPath);
@@ -186,7 +186,7 @@ async function listenAlone(socketPath: string): Promise<Server | undefined> {
   }
 }
 
-function listen(socketPath: string): Promise<Server> {
+function listenOn(socketPath: string): Promise<Server> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once('error', reject);

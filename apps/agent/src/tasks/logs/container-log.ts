@@ -147,7 +147,7 @@ export class ContainerLog {
       const texts: Record<StreamName, Buffer[]> = { stdout: [], stderr: [] };
       let last = this.mark;
       for (const { stream, data } of reader.push(chunk)) {
-        const { time, text } = timed(data);
+        const { time, text } = splitTime(data);
         // If the time of the mark is gone, the engine has dropped it, and all remaining output is new.
         if (isFirst && this.mark.since !== '' && time !== this.mark.since) Object.assign(at, have);
         isFirst = false;
@@ -205,7 +205,7 @@ export class ContainerLog {
 }
 
 /** Splits a piece into the engine's time and the text. */
-function timed(data: Buffer): { time: string; text: Buffer } {
+function splitTime(data: Buffer): { time: string; text: Buffer } {
   const time = TIMESTAMP.exec(data.toString('latin1', 0, TIMESTAMP_BYTES))?.[1];
   return time === undefined ? { time: '', text: data } : { time, text: data.subarray(time.length + 1) };
 }

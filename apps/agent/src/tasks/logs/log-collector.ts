@@ -86,7 +86,7 @@ export class LogCollector {
 
   private async scanStreams(): Promise<void> {
     if (this.stopped) return;
-    for (const file of await this.entries()) {
+    for (const file of await this.readEntries()) {
       if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.startContainerLog(file);
       if (!file.endsWith(ORDER_SUFFIX)) continue;
       const name = file.slice(0, -ORDER_SUFFIX.length);
@@ -94,7 +94,7 @@ export class LogCollector {
     }
   }
 
-  private async entries(): Promise<string[]> {
+  private async readEntries(): Promise<string[]> {
     try {
       return await readdir(this.dir);
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { TaskState } from '@waybill/model';
 import { type ReadLogRequest, type ReadLogResponse, RpcError } from '@waybill/rpc';
-import { escapes } from '../../allocations/files/allocation-file-path.js';
+import { escapeError } from '../../allocations/files/allocation-file-path.js';
 import { NotPlainError } from '../../paths/plain-file.store.js';
 import { readLogChunk } from './log-reader.js';
 
@@ -39,7 +39,7 @@ export class TaskLogs {
         limit: request.Limit,
         waitMs: request.WaitMs,
       }).catch((error: unknown) => {
-        throw error instanceof NotPlainError ? escapes() : error;
+        throw error instanceof NotPlainError ? escapeError() : error;
       });
       // A task that has not written anything yet has an empty log. A task that has not begun has none, although its
       // files may exist already (API-198, AG-240).

@@ -111,7 +111,7 @@ export class TaskOutputs {
   }
 
   /** Resolves when all output of this start is in its files, or after DRAIN_TIMEOUT_MS. */
-  async drained(id: string): Promise<void> {
+  async awaitDrained(id: string): Promise<void> {
     const deadline = performance.now() + DRAIN_TIMEOUT_MS;
     while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && performance.now() < deadline) await awaitNextLook();
   }
@@ -120,17 +120,17 @@ export class TaskOutputs {
    * Resolves when all output of an ended container is in its files. The engine still holds all of it, so this waits
    * until it is copied, or until nothing was copied for DRAIN_TIMEOUT_MS.
    */
-  async copied(id: string): Promise<void> {
+  async awaitCopied(id: string): Promise<void> {
     const entry = below(this.dir, pathName(id + CONTAINER_SUFFIX, 'the run'));
     const files = await readFile(entry, 'utf8').then(
       (text) => Object.values((JSON.parse(text) as ContainerLogOrder).files),
       () => [],
     );
-    const written = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
-    let last = await written();
+    const bytesWritten = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
+    let last = await bytesWritten();
     let deadline = performance.now() + DRAIN_TIMEOUT_MS;
     for (; existsSync(entry) && performance.now() < deadline; await awaitNextLook()) {
-      const now = await written();
+      const now = await bytesWritten();
       if (now !== last) deadline = performance.now() + DRAIN_TIMEOUT_MS;
       last = now;
     }

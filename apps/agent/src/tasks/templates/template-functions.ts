@@ -34,7 +34,7 @@ const calculation =
 
 const divisor = (value: number): number => (value === 0 ? refuse('division by zero') : value);
 
-const trimmed = (value: string, characters: string, sides: 'both' | 'left' | 'right'): string => {
+const trimText = (value: string, characters: string, sides: 'both' | 'left' | 'right'): string => {
   let [from, to] = [0, value.length];
   if (sides !== 'right') while (from < to && characters.includes(value.charAt(from))) from++;
   if (sides !== 'left') while (to > from && characters.includes(value.charAt(to - 1))) to--;
@@ -51,7 +51,7 @@ const parsed = (parse: (text: string) => unknown, what: string) =>
     }
   });
 
-const loop: TemplateFunction = (first, last) => {
+const loopNumbers: TemplateFunction = (first, last) => {
   const [from, to] = last === undefined ? [0, number(first)] : [number(first), number(last)];
   return to - from > MAX_LOOP ? refuse(`a loop of more than ${MAX_LOOP} turns`) : numbersFrom(from, to);
 };
@@ -86,7 +86,7 @@ export const TEMPLATE_FUNCTIONS: TemplateFunctions = {
   toUpper: ofText((value) => value.toUpperCase()),
   toTitle: ofText((value) => value.replaceAll(/(^|\s)\S/g, (first) => first.toUpperCase())),
   trimSpace: ofText((value) => value.trim()),
-  trim: ofTwoTexts((value, characters) => trimmed(value, characters, 'both')),
+  trim: ofTwoTexts((value, characters) => trimText(value, characters, 'both')),
   trimPrefix: ofTwoTexts((value, prefix) => (value.startsWith(prefix) ? value.slice(prefix.length) : value)),
   trimSuffix: ofTwoTexts((value, suffix) =>
     suffix !== '' && value.endsWith(suffix) ? value.slice(0, -suffix.length) : value,
@@ -127,5 +127,5 @@ export const TEMPLATE_FUNCTIONS: TemplateFunctions = {
   modulo: calculation((a, b) => a % divisor(b)),
   minimum: calculation(Math.min),
   maximum: calculation(Math.max),
-  loop,
+  loop: loopNumbers,
 };

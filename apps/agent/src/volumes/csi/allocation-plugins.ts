@@ -25,7 +25,7 @@ export class AllocationPlugins {
     for (const task of this.tasks) {
       const state = states[task.Name]?.State;
       if (state === 'dead') this.withdrawPlugin(task);
-      else if (state === 'running') this.supervised(task)?.taskIs(true);
+      else if (state === 'running') this.superviseTask(task)?.taskIs(true);
       else this.supervisors.get(task.Name)?.taskIs(false);
     }
   }
@@ -35,7 +35,7 @@ export class AllocationPlugins {
     for (const supervisor of this.supervisors.values()) supervisor.close();
   }
 
-  private supervised(task: Task): PluginSupervisor | undefined {
+  private superviseTask(task: Task): PluginSupervisor | undefined {
     const known = this.supervisors.get(task.Name);
     if (known) return known;
     this.withdrawn.delete(task.Name);
@@ -52,7 +52,7 @@ export class AllocationPlugins {
   /** Withdraws the plugin of a task, even if it was never healthy or an earlier agent supervised it (VL-210). */
   private withdrawPlugin(task: Task): void {
     if (this.withdrawn.has(task.Name)) return;
-    const supervisor = this.supervised(task);
+    const supervisor = this.superviseTask(task);
     this.withdrawn.add(task.Name);
     this.supervisors.delete(task.Name);
     supervisor?.stop().catch((error: unknown) => {

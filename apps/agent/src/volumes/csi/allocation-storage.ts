@@ -9,7 +9,7 @@ import type { CsiHost } from './csi-host.js';
 export const MAX_RELEASE_WAIT_MS = 30_000;
 
 /** StorageHost is the machine's part, which provides volumes and plugins of allocations. */
-export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
+export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'removeVolumes'> {
   volumesOf(
     ...given: Parameters<CsiHost['volumesOf']>
   ): Pick<AllocationVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'remainingMounts'>;
@@ -101,7 +101,7 @@ export class AllocationStorage {
     await Promise.race([this.release(), patience]);
     cancel();
     this.close();
-    if (this.volumes) await this.options.csi?.forget(this.options.alloc.ID, this.volumes);
+    if (this.volumes) await this.options.csi?.removeVolumes(this.options.alloc.ID, this.volumes);
   }
 
   /** Closes at the end of the agent: mounts and plugins stay as they are. */

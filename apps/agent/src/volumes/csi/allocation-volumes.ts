@@ -14,7 +14,7 @@ import {
 } from '@waybill/model';
 import type { ClaimVolumeResponse } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
-import { retrying } from './backoff.js';
+import { retryWithBackoff } from './backoff.js';
 import type { LeftMount } from './left-mounts.js';
 import type { LocalNodePlugin } from './local-plugins.js';
 import { isPassing, type VolumeClaims } from './volume-claims.js';
@@ -198,7 +198,7 @@ export class AllocationVolumes {
     const retries = { clock, timers, signal: this.unwanting.signal, onRetry };
     waitsFor(volume);
     const asked = () => unlessAborted(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
-    const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
+    const answer = await retryWithBackoff(asked, isPassing, retries).catch((error: unknown) => {
       throw new VolumesError(`could not claim ${volume}: ${errorText(error)}`, { cause: error });
     });
     this.claimed.set(alias, answer);
@@ -238,7 +238,7 @@ export class AllocationVolumes {
   }
 
   private async releaseOne(alias: string): Promise<void> {
-    const isDone = await this.unmounted(alias);
+    const isDone = await this.tryUnmount(alias);
     // A volume that was never claimed was never mounted (VL-232).
     const isUnmounted = isDone || !this.known.has(alias);
     await this.unpublishVolume(alias, isUnmounted);
@@ -251,7 +251,7 @@ export class AllocationVolumes {
     const { clock, timers, logger } = this.deps;
     const retries = { clock, timers, signal: this.closing.signal, patienceMs: Infinity };
     try {
-      await retrying(
+      await retryWithBackoff(
         () => this.unmount(alias),
         () => true,
         retries,
@@ -266,7 +266,7 @@ export class AllocationVolumes {
     await this.removeVolume(alias);
   }
 
-  private async unmounted(alias: string): Promise<boolean> {
+  private async tryUnmount(alias: string): Promise<boolean> {
     try {
       await this.unmount(alias);
       return true;

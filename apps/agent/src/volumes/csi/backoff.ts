@@ -17,7 +17,7 @@ export interface RetryDependencies {
 }
 
 /** Tries at once, then again with growing waits as long as a failure is worth a retry. @throws the last failure */
-export async function retrying<T>(
+export async function retryWithBackoff<T>(
   work: () => Promise<T>,
   isWorthIt: (error: unknown) => boolean,
   { clock, timers, signal, onRetry, patienceMs = PATIENCE_MS }: RetryDependencies,
@@ -29,13 +29,13 @@ export async function retrying<T>(
     } catch (error) {
       if (!isWorthIt(error) || signal.aborted || clock.nowMs() + waitMs > untilMs) throw error;
       onRetry?.(error);
-      await paused(waitMs, timers, signal);
+      await pauseUnlessAborted(waitMs, timers, signal);
       if (signal.aborted) throw error;
     }
   }
 }
 
-function paused(ms: number, timers: Timers, signal: AbortSignal): Promise<void> {
+function pauseUnlessAborted(ms: number, timers: Timers, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       cancel();

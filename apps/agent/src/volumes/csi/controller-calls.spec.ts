@@ -2,7 +2,7 @@ import { CsiError, RETRYABLE } from '@waybill/csi';
 import { describe, expect, it } from 'vitest';
 import { FakePlugin } from '../../fixtures/fake-plugin.js';
 import { checkConfirmed } from './confirmed-uses.js';
-import { answering, controllerAnswers } from './controller-calls.js';
+import { withCsiErrors, controllerAnswers } from './controller-calls.js';
 import { NoSuchPluginError } from './local-plugins.js';
 
 const CAPABILITY = { AttachmentMode: 'file-system', AccessMode: 'single-node-writer' };
@@ -70,7 +70,7 @@ describe('calls to controller plugins', () => {
     [false, 'internal'],
   ])('VL-226, VL-252: the error of a plugin that is retryable: %o has the code %s', async (isRetryable, code) => {
     const refused = new CsiError('ControllerPublishVolume', 9, 'busy', isRetryable ? RETRYABLE : '');
-    await expect(answering('Any', () => Promise.reject(refused))).rejects.toMatchObject({ code });
+    await expect(withCsiErrors('Any', () => Promise.reject(refused))).rejects.toMatchObject({ code });
   });
 
   it('VL-20, CW-24: no confirmation at all counts as one', async () => {

@@ -31,7 +31,7 @@ export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): Contro
     work: (controller: Controller, request: Req) => Promise<Res>,
   ): (request: Req) => Promise<Res> {
     const answer = (request: Req): Promise<Res> =>
-      answering(method, async () => work(plugins.controller(request.PluginID), request));
+      withCsiErrors(method, async () => work(plugins.controller(request.PluginID), request));
     return inTurn ? (request) => turns.runInTurn(request.PluginID, () => answer(request)) : answer;
   }
 
@@ -126,7 +126,7 @@ export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): Contro
 }
 
 /** Adds the agent's own part to the text of an error (VL-133). A plugin's refusal is not an error of this process. */
-export async function answering<T>(method: string, work: () => Promise<T>): Promise<T> {
+export async function withCsiErrors<T>(method: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

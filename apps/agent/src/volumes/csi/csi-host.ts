@@ -137,7 +137,7 @@ export class CsiHost {
     return supervisor;
   }
 
-  /** Makes the CSI volumes of an allocation. They are found here until `forget`. */
+  /** Makes the CSI volumes of an allocation. They are found here until `removeVolumes`. */
   volumesOf(
     alloc: Allocation,
     requests: Readonly<Record<string, VolumeRequest>>,
@@ -173,7 +173,7 @@ export class CsiHost {
    * Removes the closed volumes of an allocation, and continues to unmount the rest. It compares the object, because the
    * same allocation may have new volumes here by now (AG-402). Resolves when the remaining mounts are on disk.
    */
-  async forget(allocId: string, volumes: Pick<AllocationVolumes, 'remainingMounts'>): Promise<void> {
+  async removeVolumes(allocId: string, volumes: Pick<AllocationVolumes, 'remainingMounts'>): Promise<void> {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
     await this.left.takeMounts(volumes.remainingMounts());
   }

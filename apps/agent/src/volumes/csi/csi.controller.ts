@@ -14,7 +14,7 @@ type Answer = (request: never) => Promise<unknown>;
 export function csiControllerOf(host: Pick<CsiHost, 'plugins' | 'mounter' | 'usesVolumes'>): Type {
   @Controller()
   class CsiController {}
-  const answered = (
+  const withRpcErrors = (
     calls: Readonly<Record<string, CsiCall<unknown, unknown>>>,
     answers: Readonly<Record<string, Answer>>,
   ) => {
@@ -25,7 +25,7 @@ export function csiControllerOf(host: Pick<CsiHost, 'plugins' | 'mounter' | 'use
       Payload()(CsiController.prototype, method, 0);
     }
   };
-  answered(CSI_CONTROLLER, controllerAnswers(host));
-  answered(CSI_NODE, nodeAnswers(host));
+  withRpcErrors(CSI_CONTROLLER, controllerAnswers(host));
+  withRpcErrors(CSI_NODE, nodeAnswers(host));
   return CsiController;
 }

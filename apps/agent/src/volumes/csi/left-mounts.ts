@@ -1,6 +1,6 @@
 import { type Clock, type CSIVolumeClaimRequest, type Timers, Turns, errorText } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
-import { retrying } from './backoff.js';
+import { retryWithBackoff } from './backoff.js';
 import { type MountedVolume, useKey } from './volume-mounter.js';
 import type { VolumeUses } from './volume-uses.js';
 
@@ -82,7 +82,7 @@ export class LeftMounts {
     for (const [key, one] of this.left) {
       const isSamePlace = key === keyOf({ pluginId, volume: wanted });
       if (!isSamePlace && (one.pluginId !== pluginId || !excludes(one.volume, wanted))) continue;
-      await this.undo(key).catch((error: unknown) => {
+      await this.undoMount(key).catch((error: unknown) => {
         throw new StillLeftError(one, error);
       });
     }
@@ -107,8 +107,8 @@ export class LeftMounts {
     const about = { alloc: volume.allocId, volume: volume.volumeId };
     logger.warn('a volume is still mounted for an allocation that is gone; unmounting it until that succeeds', about);
     const retries = { clock, timers, signal: this.closing.signal, patienceMs: Infinity };
-    await retrying(
-      () => this.undo(key),
+    await retryWithBackoff(
+      () => this.undoMount(key),
       () => true,
       retries,
     ).then(
@@ -118,7 +118,7 @@ export class LeftMounts {
   }
 
   /** Unmounts one mount, one attempt at a time. It does nothing for a mount that is gone by now. */
-  private undo(key: string): Promise<void> {
+  private undoMount(key: string): Promise<void> {
     return this.turns.runInTurn(key, async () => {
       const one = this.left.get(key);
       if (!one) return;

@@ -64,7 +64,7 @@ export class LocalPlugins {
 
   start(): void {
     this.isStarted = true;
-    this.resync();
+    this.resyncPlugins();
   }
 
   /** Stops without a report, because the plugins continue without the agent. */
@@ -125,9 +125,9 @@ export class LocalPlugins {
     return this.instances.get(keyOf('node', pluginId))?.isHealthy ? this.nodePlugin(pluginId) : undefined;
   }
 
-  private resync(): void {
+  private resyncPlugins(): void {
     this.updateInstances();
-    this.cancelResync = this.deps.timers.after(RESYNC_INTERVAL_MS, () => this.resync());
+    this.cancelResync = this.deps.timers.after(RESYNC_INTERVAL_MS, () => this.resyncPlugins());
   }
 
   private updateInstances(): void {

@@ -1,7 +1,7 @@
 import { CLAIM_MODE } from '@waybill/model';
 import { CSI_NODE, type CsiAnswers, type NodeDetachVolumeRequest } from '@waybill/rpc';
 import type { CsiHost } from './csi-host.js';
-import { answering, capacityOf } from './controller-calls.js';
+import { withCsiErrors, capacityOf } from './controller-calls.js';
 import { NoSuchPluginError } from './local-plugins.js';
 import { jsonBytes } from './provider-views.js';
 import type { MountedVolume } from './volume-mounter.js';
@@ -29,7 +29,7 @@ export const nodeAnswers = (host: NodeVolumes): NodeAnswers => ({
    * believe that a running allocation has ended. It keeps its disk until it has ended here, too (VL-69).
    */
   detach: (request) =>
-    answering(CSI_NODE.detach.method, async () => {
+    withCsiErrors(CSI_NODE.detach.method, async () => {
       const volume = volumeOf(request);
       if (host.usesVolumes(volume.allocId))
         throw new NodeCallError(`allocation "${volume.allocId}" has not ended on this client`);
@@ -41,7 +41,7 @@ export const nodeAnswers = (host: NodeVolumes): NodeAnswers => ({
 
   /** Expands a volume. It waits for the plugin. */
   expand: (request) =>
-    answering(CSI_NODE.expand.method, async () => {
+    withCsiErrors(CSI_NODE.expand.method, async () => {
       const volume = volumeOf(request);
       const plugin = await host.plugins.nodePluginReady(request.PluginID, new AbortController().signal);
       const options = request.MountOptions ?? { FSType: '', MountFlags: null };

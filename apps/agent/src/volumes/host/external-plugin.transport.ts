@@ -95,7 +95,7 @@ async function runPlugin(
     });
     const [code, output, complaints] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
     if (isLate) throw pluginFailure(`no answer within ${timeoutMs / 1000} s`);
-    const answer = parsed(output);
+    const answer = parseOutput(output);
     const said = answer?.['error'];
     if (typeof said === 'string' && said !== '') throw pluginFailure(said);
     if (code !== 0) throw pluginFailure(complaints.trim().slice(0, 1024) || `exit code ${code}`);
@@ -108,7 +108,7 @@ async function runPlugin(
   }
 }
 
-function parsed(output: string): Readonly<Record<string, unknown>> | undefined {
+function parseOutput(output: string): Readonly<Record<string, unknown>> | undefined {
   if (output.length > MAX_OUTPUT_BYTES) return undefined;
   if (output.trim() === '') return {};
   try {
