@@ -103,7 +103,7 @@ export class AllocationActionsController {
 
   /** Restarts one task, the running tasks or all tasks of an allocation (API-195). */
   private async restart(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
-    const body = decoded(() => {
+    const body = withDecodeErrors(() => {
       const given = readOptionalJsonBody(request.body);
       const object: JsonObject = given === undefined || given === null ? {} : asObject(given, 'AllocRestartRequest');
       return { TaskName: stringOf(object, 'TaskName'), AllTasks: boolOf(object, 'AllTasks') };
@@ -120,7 +120,7 @@ export class AllocationActionsController {
 
   /** Sends a signal to one task or to all tasks of an allocation (API-196). */
   private async signal(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
-    const body = decoded(() => {
+    const body = withDecodeErrors(() => {
       const object = asObject(readJsonBody(request.body), 'AllocSignalRequest');
       return { Task: stringOf(object, 'Task'), Signal: stringOf(object, 'Signal') };
     });
@@ -130,7 +130,7 @@ export class AllocationActionsController {
   }
 }
 
-function decoded<T>(read: () => T): T {
+function withDecodeErrors<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -25,7 +25,7 @@ export interface DiskFiles {
  */
 export async function* tarOfDisk(allocId: string, roots: readonly string[], disk: DiskFiles): AsyncGenerator<Buffer> {
   try {
-    for (const root of roots) yield* directory(disk, root, { mode: 0o777 }, 0);
+    for (const root of roots) yield* tarDirectory(disk, root, { mode: 0o777 }, 0);
   } catch (error) {
     const text = Buffer.from(errorText(error));
     const path = `NOMAD-${allocId}-ERROR.log`;
@@ -34,7 +34,7 @@ export async function* tarOfDisk(allocId: string, roots: readonly string[], disk
   yield Buffer.alloc(2 * BLOCK);
 }
 
-async function* directory(
+async function* tarDirectory(
   disk: DiskFiles,
   path: string,
   about: Pick<HeaderData, 'mode' | 'mtime'>,
@@ -47,15 +47,15 @@ async function* directory(
   for (const { Name, Size: size, FileMode, ModTime } of entries) {
     const inside = `${path}/${Name}`;
     const known = { mode: modeOf(FileMode), mtime: new Date(ModTime) };
-    if (FileMode.startsWith('d')) yield* directory(disk, inside, known, depth + 1);
+    if (FileMode.startsWith('d')) yield* tarDirectory(disk, inside, known, depth + 1);
     else if (FileMode.startsWith('-')) {
       yield header({ ...known, path: inside, type: 'File', size });
-      yield* content(disk, inside, size);
+      yield* fileContent(disk, inside, size);
     }
   }
 }
 
-async function* content(disk: DiskFiles, path: string, size: number): AsyncGenerator<Buffer> {
+async function* fileContent(disk: DiskFiles, path: string, size: number): AsyncGenerator<Buffer> {
   let left = size;
   let failure: { readonly error: unknown } | undefined;
   try {

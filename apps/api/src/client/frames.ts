@@ -37,7 +37,7 @@ export async function sendPieces(
   raw.flushHeaders();
   for (let step = first; !step.done && !gone.aborted; step = await pieces.next().catch(() => END)) {
     const chunk = plain ? (step.value?.data ?? '') : frameOf(step.value);
-    if (!raw.write(chunk) && !gone.aborted) await drained(raw, gone);
+    if (!raw.write(chunk) && !gone.aborted) await awaitDrained(raw, gone);
   }
   raw.end();
   await pieces.return(undefined);
@@ -60,7 +60,7 @@ function frameOf(piece: FilePiece): string {
   });
 }
 
-function drained(raw: ApiReply['raw'], gone: AbortSignal): Promise<void> {
+function awaitDrained(raw: ApiReply['raw'], gone: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       raw.off('drain', done);

@@ -40,7 +40,7 @@ export class Members implements OnModuleInit, OnModuleDestroy {
   /** Returns the members in order. This process is always one of them; without NATS it is the only one. */
   async list(): Promise<Member[]> {
     const own = this.own();
-    const others = await this.others(own.ID).catch(() => []);
+    const others = await this.otherMembers(own.ID).catch(() => []);
     return inOrder([own, ...others]);
   }
 
@@ -50,7 +50,7 @@ export class Members implements OnModuleInit, OnModuleDestroy {
     return first?.ID === this.own().ID;
   }
 
-  private async others(ownId: string): Promise<Member[]> {
+  private async otherMembers(ownId: string): Promise<Member[]> {
     const found = new Map<string, Member>();
     const options = { strategy: 'stall', stall: STALL_MS, maxWait: MAX_WAIT_MS } as const;
     for await (const msg of await this.nc.requestMany(SUBJECT, '', options)) {

@@ -32,7 +32,7 @@ export class MonitorController {
   async monitor(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const wish = wishOf(query);
-    const plain = option(query, 'plain', 'plain');
+    const plain = logOption(query, 'plain', 'plain');
     this.refuseOthers(query);
     const gone = goneSignal(reply);
     const node = param(query, 'node_id');
@@ -79,10 +79,10 @@ function wishOf(query: QueryString): MonitorWish {
   const given = param(query, 'log_level') || 'INFO';
   const level = LEVELS.find((one) => one === given.toLowerCase());
   if (!level) throw badRequest(`Unknown log level: ${given}`);
-  option(query, 'log_include_location', 'log_include_location'); // lines carry no places in the code
-  return { level, json: option(query, 'log_json', 'log json') };
+  logOption(query, 'log_include_location', 'log_include_location'); // lines carry no places in the code
+  return { level, json: logOption(query, 'log_json', 'log json') };
 }
 
-function option(query: QueryString, name: string, shown: string): boolean {
+function logOption(query: QueryString, name: string, shown: string): boolean {
   return boolParam(query, name, (text) => badRequest(`Unknown option for ${shown}: ${text}`)) ?? false;
 }

@@ -47,13 +47,13 @@ export class RaftController {
   @Put('transfer-leadership')
   @Needs(management)
   transferPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.transfer(request, reply);
+    return this.transferLeadership(request, reply);
   }
 
   @Post('transfer-leadership')
   @Needs(management)
   transferPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.transfer(request, reply);
+    return this.transferLeadership(request, reply);
   }
 
   /** Refuses all other paths (OP-63), and a transfer with a wrong method (API-3). */
@@ -68,7 +68,7 @@ export class RaftController {
    * Answers a transfer of leadership. A transfer to the server that is shown as the leader changes nothing; one to
    * another server is refused (OP-62, OP-260).
    */
-  private async transfer(request: ApiRequest, reply: ApiReply): Promise<void> {
+  private async transferLeadership(request: ApiRequest, reply: ApiReply): Promise<void> {
     const members = await this.members.list();
     const target = targetOf(request.query, members);
     if (target.ID !== members[0]?.ID)

@@ -91,11 +91,11 @@ export class EvaluationsController {
     const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
     await this.timers.timed('get_eval', () =>
-      related ? this.withRelated(id, request, reply) : this.withoutRelated(id, request, reply),
+      related ? this.sendWithRelated(id, request, reply) : this.sendEvaluation(id, request, reply),
     );
   }
 
-  private withoutRelated(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+  private sendEvaluation(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.reads.object(request, reply, {
       watched: [['evals', id]],
       query: () => foundInNamespace(this.model.evaluation(id), encodeEvaluation),
@@ -108,7 +108,7 @@ export class EvaluationsController {
    * Reads an evaluation with its related ones. The response is not cached, because the related ones change without a
    * change of this one.
    */
-  private withRelated(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+  private sendWithRelated(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.reads.answerObject(request, reply, [['evals', id]], {
       query: async () => {
         const { index, row: stored } = await this.model.evaluation(id);

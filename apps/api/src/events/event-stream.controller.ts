@@ -77,10 +77,10 @@ const LARGEST_INDEX = 2n ** 63n - 1n;
 function fromIndexOf(query: QueryString): number {
   const text = param(query, 'index');
   if (text === undefined || text === '') return 0;
-  const refused = (why: string): Refusal =>
+  const invalidRequest = (why: string): Refusal =>
     badRequest(`Unable to parse index: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
-  if (!/^\d+$/.test(text)) throw refused('invalid syntax');
-  if (text.length > 20 || BigInt(text) > LARGEST_INDEX) throw refused('value out of range');
+  if (!/^\d+$/.test(text)) throw invalidRequest('invalid syntax');
+  if (text.length > 20 || BigInt(text) > LARGEST_INDEX) throw invalidRequest('value out of range');
   return Number(text);
 }
 

@@ -72,7 +72,12 @@ export function evaluationTrace(sources: TraceSources): EvaluationTrace {
 const PLAN = 'ApplyPlanResults';
 
 /** Returns a step that has only the members of every step. */
-const moment = (txn: LoggedTxn, Name: string, Service: string, Details: Record<string, string> = {}): TraceStep => ({
+const momentStep = (
+  txn: LoggedTxn,
+  Name: string,
+  Service: string,
+  Details: Record<string, string> = {},
+): TraceStep => ({
   Time: txn.timeNs,
   EndTime: 0,
   Service,
@@ -92,22 +97,23 @@ function evaluationSteps(txn: LoggedTxn, sources: TraceSources, told: readonly T
   const changed = changeOf(txn, sources.evalId);
   if (!changed || txn.verdict === 'refused' || txn.verdict === 'void') return [];
   const transaction = txn.name;
-  if (changed.op === 'create') return [submitted(txn, sources), moment(txn, 'committed', 'log', { transaction })];
-  if (changed.op === 'delete') return [moment(txn, 'collected', 'log', { transaction })];
+  if (changed.op === 'create')
+    return [submittedStep(txn, sources), momentStep(txn, 'committed', 'log', { transaction })];
+  if (changed.op === 'delete') return [momentStep(txn, 'collected', 'log', { transaction })];
   const status = / -> (\w+)/.exec(changed.change)?.[1] ?? '';
   const steps: TraceStep[] = txn.name === PLAN ? [planCommitted(txn, sources, told)] : [];
-  if (changed.change.startsWith('status blocked -> pending')) steps.push(moment(txn, 'unblocked', 'broker'));
-  else if (status === 'complete') steps.push(moment(txn, 'completed', 'log', { transaction }));
-  else if (status !== '' && status !== 'pending') steps.push(moment(txn, status, 'log', { transaction }));
+  if (changed.change.startsWith('status blocked -> pending')) steps.push(momentStep(txn, 'unblocked', 'broker'));
+  else if (status === 'complete') steps.push(momentStep(txn, 'completed', 'log', { transaction }));
+  else if (status !== '' && status !== 'pending') steps.push(momentStep(txn, status, 'log', { transaction }));
   return steps;
 }
 
 /** Returns the step from the making of the evaluation to the writing of its transaction. */
-function submitted(txn: LoggedTxn, { evaluation }: TraceSources): TraceStep {
+function submittedStep(txn: LoggedTxn, { evaluation }: TraceSources): TraceStep {
   const { actor, role, timeNs, requestId } = txn;
   const made = Math.min(evaluation?.CreateTime || timeNs, timeNs);
   return {
-    ...moment(txn, 'submitted', role || (actor.Kind === 'role' ? actor.ID : 'api'), {
+    ...momentStep(txn, 'submitted', role || (actor.Kind === 'role' ? actor.ID : 'api'), {
       actor: actor.Name || actor.ID || actor.Kind,
       request: requestId,
     }),
@@ -159,7 +165,7 @@ function withWaits(evaluation: Evaluation | undefined, steps: readonly TraceStep
 function planCommitted(txn: LoggedTxn, sources: TraceSources, told: readonly ToldStep[]): TraceStep {
   const commit = told.find(({ name, details }) => name === 'committed' && Number(details[0]) === txn.index);
   const check = told.find((step) => step.name === 'checked' && step.txn === txn);
-  const step = moment(txn, 'plan committed', 'log', {
+  const step = momentStep(txn, 'plan committed', 'log', {
     allocations: check?.details[1] ?? String(placedBy(txn, sources).length),
     ...(check ? {} : examinedNodes(metricOf(txn, sources))),
   });
@@ -182,5 +188,5 @@ function deploymentSteps(txn: LoggedTxn): TraceStep[] {
   const status = / -> (successful|failed|cancelled)\b/.exec(changed?.change ?? '')?.[1];
   if (!changed || status === undefined) return [];
   const name = status === 'successful' ? 'deployment ok' : `deployment ${status}`;
-  return [moment(txn, name, 'log', { deployment: changed.id })];
+  return [momentStep(txn, name, 'log', { deployment: changed.id })];
 }

@@ -45,7 +45,7 @@ export class HistoryController {
     const kind = asked.kind === 'none' ? undefined : asked.kind;
     const wanted = { ...asked, namespaces: await readableNamespaces(access, kind, asked.namespaces) };
     await this.reads.answer(request, reply, EVERYTHING, async () => {
-      const { txns, index, nextIndex, floor } = await this.page(wanted, access);
+      const { txns, index, nextIndex, floor } = await this.readPage(wanted, access);
       reply.header('X-Waybill-Log-Floor', floor);
       return {
         index,
@@ -93,7 +93,7 @@ export class HistoryController {
     await this.reads.answerObject(request, reply, EVERYTHING, { query, missing: 'eval not found' });
   }
 
-  private async page({ kind, ...wanted }: LogRequest, access: RequestAccess): Promise<LogPage> {
+  private async readPage({ kind, ...wanted }: LogRequest, access: RequestAccess): Promise<LogPage> {
     if (kind === 'var') checkVariable(access, wanted.namespaces, wanted.id);
     const mayMatch = kind === undefined || kind === 'none' || mayMatchPrefix(access, kind);
     const id =

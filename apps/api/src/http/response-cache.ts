@@ -94,7 +94,7 @@ export class ResponseCache {
 
   /** Evicts every response. */
   clear(): void {
-    for (const key of this.cached.keys()) this.evict(key);
+    for (const key of this.cached.keys()) this.evictResponse(key);
   }
 
   private async currentPoint(): Promise<ReadPoint> {
@@ -110,7 +110,7 @@ export class ResponseCache {
     let hasChanged = false;
     const stopWatching = this.changes.onChangeOf(watched, () => {
       hasChanged = true;
-      if (cached && this.cached.get(key) === cached) this.evict(key);
+      if (cached && this.cached.get(key) === cached) this.evictResponse(key);
     });
     const running = query()
       .then((result) => {
@@ -119,7 +119,7 @@ export class ResponseCache {
         const response = { ...result, value };
         if (hasChanged || value.text.length > this.maxBytes) return response;
         cached = { ...response, stopWatching };
-        this.store(key, cached);
+        this.storeResponse(key, cached);
         return response;
       })
       .finally(() => {
@@ -136,17 +136,17 @@ export class ResponseCache {
     return response;
   }
 
-  private store(key: string, response: CachedResponse): void {
-    this.evict(key);
+  private storeResponse(key: string, response: CachedResponse): void {
+    this.evictResponse(key);
     this.cached.set(key, response);
     this.bytes += response.value.text.length;
     for (const oldest of this.cached.keys()) {
       if (this.bytes <= this.maxBytes && this.cached.size <= this.maxResponses) break;
-      this.evict(oldest);
+      this.evictResponse(oldest);
     }
   }
 
-  private evict(key: string): void {
+  private evictResponse(key: string): void {
     const evicted = this.cached.get(key);
     if (!evicted) return;
     this.cached.delete(key);

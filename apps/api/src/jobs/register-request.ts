@@ -72,7 +72,7 @@ export class RegisterRequests {
    */
   readRegistration(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest & AtHome {
     const body = asObject(json, 'JobRegisterRequest');
-    const submitted = this.submitted(body, query);
+    const submitted = this.readSubmitted(body, query);
     const { ID, Namespace } = submitted.Job;
     if (pathJobId !== undefined && pathJobId !== ID) throw badRequest('Job ID does not match name');
     return {
@@ -91,7 +91,7 @@ export class RegisterRequests {
     const body = asObject(json, 'JobPlanRequest');
     const job = objectOf(body, 'Job');
     if (job && memberOf(job, 'ID') === undefined) throw badRequest('Job must have a valid ID');
-    const submitted = this.submitted(body, query);
+    const submitted = this.readSubmitted(body, query);
     if (submitted.Job.ID !== pathJobId) throw badRequest('Job ID does not match');
     return { ...submitted, Diff: boolOf(body, 'Diff') };
   }
@@ -100,16 +100,16 @@ export class RegisterRequests {
    * Decodes a job that is only checked, in its own namespace (API-101, API-181). @throws Refusal invalid, DecodeError
    */
   readValidation(json: unknown): SubmittedJob {
-    return this.decoded(asObject(json, 'JobValidateRequest'), decodeJobToValidate);
+    return this.decodeSubmitted(asObject(json, 'JobValidateRequest'), decodeJobToValidate);
   }
 
   /**
    * Decodes the job and finds its region. A multiregion job has the region `global` until it is expanded (API-101,
    * DP-1101).
    */
-  private submitted(body: JsonObject, query: QueryString): SubmittedJob & AtHome {
+  private readSubmitted(body: JsonObject, query: QueryString): SubmittedJob & AtHome {
     const namespace = param(query, 'namespace') || stringOf(body, 'Namespace');
-    const { Job: job, warnings } = this.decoded(body, decodeJob, namespace);
+    const { Job: job, warnings } = this.decodeSubmitted(body, decodeJob, namespace);
     const named = this.regionOf(stringOf(body, 'Region') || param(query, 'region') || job.Region);
     const listed = regionsOf(job).map(({ Name }) => Name);
     const home = listed.includes(named) ? named : (listed[0] ?? named);
@@ -117,7 +117,7 @@ export class RegisterRequests {
     return { Job: { ...job, Region }, warnings, home };
   }
 
-  private decoded(body: JsonObject, decode: typeof decodeJobToValidate, namespace = ''): SubmittedJob {
+  private decodeSubmitted(body: JsonObject, decode: typeof decodeJobToValidate, namespace = ''): SubmittedJob {
     const json = memberOf(body, 'Job');
     if (json === undefined) throw badRequest('Job must be specified');
     const job = decode(json, { region: this.region, namespace, submitTimeNs: nsFromMs(this.clock.nowMs()) });

@@ -52,13 +52,13 @@ export class ScaleJob {
     requester: Requester,
   ): Promise<Registered> {
     const { writer, jobs, read, newId } = this.deps;
-    const seen = async () => {
+    const readGroup = async () => {
       const { row: job, sequence } = await jobs.job(namespace, id);
       const { row: deployment } = await read.jobDeployment(namespace, id);
       return { row: { job, deployment }, sequence };
     };
     const registration = requester.requestId;
-    const { row, decision, written } = await writer.commit(requester.author, seen, (stored) =>
+    const { row, decision, written } = await writer.commit(requester.author, readGroup, (stored) =>
       scalingOf(wish, stored, id, { newId, nowNs: writer.nowNs(), registration }),
     );
     const index = written?.index ?? 0;

@@ -38,7 +38,7 @@ export class JwtLogins {
     const { model, tokens } = this.options;
     const method = await methodOf(model, AuthMethodName, 'JWT');
     const log = tokens.log(method);
-    const { claims, untilMs } = await this.verified(method, LoginToken);
+    const { claims, untilMs } = await this.verifyToken(method, LoginToken);
     await this.claimOnce(method, claims, untilMs);
     onVerified(verifiedSubject(method, claims));
     log.logClaims('token', claims);
@@ -53,7 +53,7 @@ export class JwtLogins {
       throw new ApiError(401, 'unable to validate provided token: it has logged in before, and may do so once');
   }
 
-  private async verified({ Config }: AuthMethod, token: string): Promise<{ claims: Claims; untilMs: number }> {
+  private async verifyToken({ Config }: AuthMethod, token: string): Promise<{ claims: Claims; untilMs: number }> {
     const { keys, clock } = this.options;
     try {
       const claims = await signedClaims(token, await keys.of(Config), allowedAlgorithms(Config.SigningAlgs));

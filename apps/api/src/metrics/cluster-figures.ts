@@ -24,9 +24,9 @@ const MS_PER_S = 1_000;
  */
 export function shownOf(services: readonly HostFigures[]): Shown {
   return {
-    gauges: added(services.flatMap((one) => series(one.gauges, one.host))),
-    counters: added(services.flatMap((one) => series(one.counters, one.host))),
-    samples: merged(services.flatMap((one) => samples(one.distributions, one.host))),
+    gauges: addSeries(services.flatMap((one) => series(one.gauges, one.host))),
+    counters: addSeries(services.flatMap((one) => series(one.counters, one.host))),
+    samples: mergeSamples(services.flatMap((one) => samples(one.distributions, one.host))),
   };
 }
 
@@ -60,13 +60,13 @@ function byKey<T extends Series | Sample>(all: readonly T[]): T[][] {
   return [...groups.values()];
 }
 
-const added = (all: readonly Series[]): Series[] =>
+const addSeries = (all: readonly Series[]): Series[] =>
   byKey(all).flatMap(([first, ...more]) =>
     first ? [{ ...first, value: more.reduce((sum, { value }) => sum + value, first.value) }] : [],
   );
 
 /** Adds up samples. The buckets of one name are the same in every process, because they come from the same code. */
-function merged(all: readonly Sample[]): Sample[] {
+function mergeSamples(all: readonly Sample[]): Sample[] {
   return byKey(all).flatMap(([first, ...more]) => {
     if (!first) return [];
     const seen = more.reduce(

@@ -48,16 +48,16 @@ export class ClusterMetrics {
 
   /** Returns the metrics without those of the machine beside this process, which reports its own. */
   async ofServers(): Promise<Shown> {
-    const cluster = await this.cluster();
+    const cluster = await this.clusterSeries();
     return { ...cluster, gauges: [...cluster.gauges, ...this.process.readGauges(this.host)] };
   }
 
-  private async cluster(): Promise<Shown> {
+  private async clusterSeries(): Promise<Shown> {
     if (!(await this.deps.members.isFirst())) return NOTHING;
     const [services, jobs, indexes, servers] = await Promise.all([
       gatherFigures(this.deps.context.link.nc).catch(() => []),
       this.jobs.readGauges().catch(() => []),
-      this.indexes().catch(() => []),
+      this.indexSeries().catch(() => []),
       this.health().catch(() => []),
     ]);
     const { settings } = this.deps.context;
@@ -72,26 +72,26 @@ export class ClusterMetrics {
   }
 
   /** Returns the indexes. The read model takes the place of the snapshot: it shows what was applied. */
-  private async indexes(): Promise<Series[]> {
+  private async indexSeries(): Promise<Series[]> {
     const applied = await this.deps.model.appliedIndex();
     const last = await logEnd(this.deps.context.link).catch(() => applied);
     return [
-      this.gauge('raft.lastIndex', Math.max(last, applied)),
-      this.gauge('raft.appliedIndex', applied),
-      this.gauge('state.snapshotIndex', applied),
-      this.gauge('waybill.log.lag', Math.max(0, last - applied), { projection: 'postgres' }),
+      this.gaugeOf('raft.lastIndex', Math.max(last, applied)),
+      this.gaugeOf('raft.appliedIndex', applied),
+      this.gaugeOf('state.snapshotIndex', applied),
+      this.gaugeOf('waybill.log.lag', Math.max(0, last - applied), { projection: 'postgres' }),
     ];
   }
 
   private async health(): Promise<Series[]> {
     const { Healthy, FailureTolerance } = await this.deps.servers.readHealth();
     return [
-      this.gauge('nomad.autopilot.healthy', Number(Healthy)),
-      this.gauge('nomad.autopilot.failure_tolerance', FailureTolerance),
+      this.gaugeOf('nomad.autopilot.healthy', Number(Healthy)),
+      this.gaugeOf('nomad.autopilot.failure_tolerance', FailureTolerance),
     ];
   }
 
-  private gauge(name: string, value: number, labels: Labels = {}): Series {
+  private gaugeOf(name: string, value: number, labels: Labels = {}): Series {
     return { name: `${METRICS_PREFIX}${name}`, labels: { ...labels, ...this.host }, value };
   }
 }

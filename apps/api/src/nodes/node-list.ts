@@ -20,8 +20,11 @@ export class NodeList {
     chosen: { readonly prefix?: string | undefined; readonly pool?: string | undefined },
   ): Promise<void> {
     const { query } = request;
-    const bad = (text: string): Error => badRequest(`Failed to parse node list fields: ${text}`);
-    const stub = { resources: boolParam(query, 'resources', bad) ?? false, os: boolParam(query, 'os', bad) ?? false };
+    const invalidFields = (text: string): Error => badRequest(`Failed to parse node list fields: ${text}`);
+    const stub = {
+      resources: boolParam(query, 'resources', invalidFields) ?? false,
+      os: boolParam(query, 'os', invalidFields) ?? false,
+    };
     const options = { ...chosen, ...pageOf(query) };
     const filter = ListFilter.of(query);
     await this.reads.list(request, reply, { tables: ['nodes'], scope: '*' }, async () => {

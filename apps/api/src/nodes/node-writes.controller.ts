@@ -47,7 +47,7 @@ export class NodeWritesController {
     const NodeID = (request.params['id'] ?? '').toLowerCase();
     switch (pathOf(request.url).split('/').at(-1)) {
       case 'drain':
-        return this.change(
+        return this.sendCommand(
           updateNodeDrain,
           { ...readDrain(request.body), NodeID, UpdatedBy: identityText(request.access.caller) },
           request,
@@ -55,7 +55,7 @@ export class NodeWritesController {
         );
       case 'eligibility': {
         const { NodeID: named, Eligibility } = readEligibility(request.body);
-        return this.change(updateNodeEligibility, { NodeID: named || NodeID, Eligibility }, request, reply);
+        return this.sendCommand(updateNodeEligibility, { NodeID: named || NodeID, Eligibility }, request, reply);
       }
       case 'evaluate':
         return this.update(evaluateNode, { NodeID }, request, reply);
@@ -67,7 +67,7 @@ export class NodeWritesController {
   }
 
   /** Sends the short answer of drain and eligibility (section 2.5). */
-  private async change<Req extends NodeCommandRequest>(
+  private async sendCommand<Req extends NodeCommandRequest>(
     call: Call<Req, NodeCommandResponse>,
     wanted: Omit<Req, 'For'>,
     request: ApiRequest,

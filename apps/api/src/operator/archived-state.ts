@@ -6,13 +6,13 @@ import { ARCHIVED_TABLES, type ArchivedTables, StateMachine, type TableName, typ
  */
 export function machineOf(tables: ArchivedTables, leases: readonly TableRows['leases'][], index: number): StateMachine {
   const machine = new StateMachine();
-  for (const name of ARCHIVED_TABLES) fill(machine, name, tables[name] ?? [], index);
-  fill(machine, 'leases', leases, index);
+  for (const name of ARCHIVED_TABLES) fillTable(machine, name, tables[name] ?? [], index);
+  fillTable(machine, 'leases', leases, index);
   machine.startAt(index);
   return machine;
 }
 
-function fill(machine: StateMachine, name: TableName, rows: readonly object[], index: number): void {
+function fillTable(machine: StateMachine, name: TableName, rows: readonly object[], index: number): void {
   const table = machine.tables[name];
   for (const row of rows) table.replace(table.keyOf(row as never), row as never);
   table.tableIndex = index;

@@ -112,10 +112,10 @@ export class LogRecovery {
       if (found.common < found.applied) {
         const machine = new StateMachine();
         let framed = 0;
-        const take = async (applied: readonly Applied[]): Promise<void> => {
+        const recordFramed = async (applied: readonly Applied[]): Promise<void> => {
           framed = applied.findLast(hasFrame)?.index ?? framed;
         };
-        await replay(journal, machine, found.common, { take });
+        await replay(journal, machine, found.common, { take: recordFramed });
         await this.deps.rewind({ machine, keepsHistoryTo: found.common, framed });
       }
       await this.removeLostFrames(journal, found);

@@ -39,12 +39,12 @@ const CONFIGURATION: wire.Shape<Given> = {
 
 /** Decodes a new scheduler configuration (OP-12 to OP-14). @throws Refusal invalid */
 export function readSchedulerConfiguration(body: unknown, query: QueryString): SchedulerConfigurationRequest {
-  const given = decoded(body);
+  const given = decodeBody(body);
   const config = { ...given, SchedulerAlgorithm: algorithmOf(given.SchedulerAlgorithm) };
   return { config, cas: casOf(param(query, 'cas')) };
 }
 
-function decoded(body: unknown): Given {
+function decodeBody(body: unknown): Given {
   try {
     return wire.decodeShape(CONFIGURATION, readJsonBody(body));
   } catch (error) {

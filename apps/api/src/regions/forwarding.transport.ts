@@ -110,7 +110,7 @@ export class RegionForwarding {
     { Address: address, TLS: speaksTls = false }: ApiPlace,
   ): ClientRequest {
     if (this.options.tlsOnly && !speaksTls)
-      throw this.refusal(region, 'its API does not speak TLS, and WAYBILL_TLS_HTTP asks for it here');
+      throw this.regionRefusal(region, 'its API does not speak TLS, and WAYBILL_TLS_HTTP asks for it here');
     if (!URL.canParse(`http://${address}`)) throw noPath(region, `its API says that it is at ${address}`);
     const { pathname, search } = inRegion(request.url, region);
     const headers = { ...request.headers, [FORWARDED_BY]: this.own };
@@ -143,7 +143,7 @@ export class RegionForwarding {
     return { ...this.options.tls(), host, ...(this.options.proveRegion && { servername: `server.${region}.nomad` }) };
   }
 
-  private refusal(region: string, reason: string): Error {
+  private regionRefusal(region: string, reason: string): Error {
     this.options.refusing(region, reason);
     return noPath(region, reason);
   }

@@ -128,9 +128,9 @@ async function visitRows<Row>(
   list: (options: ListOptions<Row>) => Promise<Listed<Row>>,
   see: (row: Row) => void,
 ): Promise<number> {
-  const keep = (row: Row): boolean => {
+  const visitRow = (row: Row): boolean => {
     see(row);
     return false;
   };
-  return (await list({ perPage: 1, keep })).index;
+  return (await list({ perPage: 1, keep: visitRow })).index;
 }

@@ -30,7 +30,7 @@ export class PrefixSearch {
     let index = 1;
     for (const scope of scopes) {
       const { context } = scope;
-      const found = await this.search(scope, prefix);
+      const found = await this.searchScope(scope, prefix);
       index = Math.max(index, found.index);
       matches[context] = exactFirst(found.rows, prefix);
       truncations[context] = found.nextToken !== '';
@@ -38,7 +38,7 @@ export class PrefixSearch {
     return { index, matches, truncations };
   }
 
-  private async search(scope: SearchScope, prefix: string): Promise<Listed<string>> {
+  private async searchScope(scope: SearchScope, prefix: string): Promise<Listed<string>> {
     const { context, namespaces, shows, showsVariable } = scope;
     const { model } = this;
     const page = { perPage: MAX_MATCHES_PER_CONTEXT };

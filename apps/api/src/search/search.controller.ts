@@ -52,16 +52,16 @@ export class SearchController {
   @Put('fuzzy')
   @Needs(anybody)
   fuzzyPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.fuzzy(request, reply);
+    return this.searchFuzzily(request, reply);
   }
 
   @Post('fuzzy')
   @Needs(anybody)
   fuzzyPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.fuzzy(request, reply);
+    return this.searchFuzzily(request, reply);
   }
 
-  private fuzzy(request: ApiRequest, reply: ApiReply): Promise<void> {
+  private searchFuzzily(request: ApiRequest, reply: ApiReply): Promise<void> {
     const body = readJsonBody(request.body);
     const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, body);
     refuseLong(Text);

@@ -63,9 +63,9 @@ const LARGEST_INDEX = 2n ** 64n - 1n;
 export function checkIndexOf(query: QueryString): number | undefined {
   const text = param(query, 'cas');
   if (text === undefined || text === '') return undefined;
-  const refused = (why: string) =>
+  const invalidRequest = (why: string) =>
     badRequest(`can not parse cas: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
-  if (!/^\d+$/.test(text)) throw refused('invalid syntax');
-  if (text.length > 20 || BigInt(text) > LARGEST_INDEX) throw refused('value out of range');
+  if (!/^\d+$/.test(text)) throw invalidRequest('invalid syntax');
+  if (text.length > 20 || BigInt(text) > LARGEST_INDEX) throw invalidRequest('value out of range');
   return Number(text);
 }

@@ -38,26 +38,26 @@ export class VolumeWritesController {
   @Put('volumes')
   @Needs(inBody('csi-write-volume'))
   putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.submit(registerVolumes, request, reply);
+    return this.submitWrite(registerVolumes, request, reply);
   }
 
   @Post('volumes')
   @Needs(inBody('csi-write-volume'))
   postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.submit(registerVolumes, request, reply);
+    return this.submitWrite(registerVolumes, request, reply);
   }
 
   /** Registers a volume. The ID in the body counts. */
   @Put('volume/csi/:id')
   @Needs(inBody('csi-write-volume'))
   register(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.submit(registerVolumes, request, reply);
+    return this.submitWrite(registerVolumes, request, reply);
   }
 
   @Put('volume/csi/:id/create')
   @Needs(inBody('csi-write-volume'))
   create(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.submit(createVolumes, request, reply);
+    return this.submitWrite(createVolumes, request, reply);
   }
 
   @Delete('volume/csi/:id')
@@ -109,7 +109,7 @@ export class VolumeWritesController {
     throw notFound('resource not found');
   }
 
-  private async submit(
+  private async submitWrite(
     call: Call<WriteVolumesRequest, IndexResponse>,
     request: ApiRequest,
     reply: ApiReply,

@@ -49,7 +49,7 @@ export class VolumesController {
     const namespace = namespaceOf(request.query);
     const query = async () => {
       const { index, row } = await this.model.volumes.find(namespace, id);
-      return { index, value: row && (await this.encoded(row)) };
+      return { index, value: row && (await this.encodeVolume(row)) };
     };
     const watched = [['csi_volumes', namespacedKey(namespace, id)]] as const;
     await this.reads.answerObject(request, reply, watched, { query, missing: 'volume not found' });
@@ -58,7 +58,7 @@ export class VolumesController {
   /**
    * Encodes a volume with the stubs of its holders; a holder that was deleted keeps its claim and has no stub (VL-71).
    */
-  private async encoded({ volume, plugin }: VolumeWithPlugin): Promise<object> {
+  private async encodeVolume({ volume, plugin }: VolumeWithPlugin): Promise<object> {
     const holders = claimHoldersOf(volume);
     const allocs = new Map((await this.model.allocationsNamed(holders)).map((alloc) => [alloc.ID, alloc]));
     const stubs = holders.flatMap((id) => allocs.get(id) ?? []).map((alloc) => allocationStub(alloc));

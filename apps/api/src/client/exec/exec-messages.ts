@@ -20,7 +20,7 @@ const VERSION = 1;
 
 /** Decodes a message of the client (AG-321). The result is null for a heartbeat. @throws ExecMessageError */
 export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | null {
-  const { stdin, tty_size: size } = parsed(inputMessage, message);
+  const { stdin, tty_size: size } = parseMessage(inputMessage, message);
   if (!stdin && !size) return null;
   return {
     Data: stdin?.data ?? '',
@@ -31,7 +31,7 @@ export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | 
 
 /** Returns the token in the first message of a client that cannot set headers (AG-320). @throws ExecMessageError */
 export function tokenOf(message: string): string {
-  const { version, auth_token: token } = parsed(helloMessage, message);
+  const { version, auth_token: token } = parseMessage(helloMessage, message);
   if (version !== VERSION) throw new ExecMessageError(`unexpected version ${version}: only ${VERSION} is spoken here`);
   return token ?? '';
 }
@@ -42,7 +42,7 @@ export const outputMessage = ({ Stream, Data }: ExecOutputChunk): string =>
 export const closedMessage = (stream: 'stdout' | 'stderr'): string => JSON.stringify({ [stream]: { close: true } });
 export const exitedMessage = (code: number): string => JSON.stringify({ exited: true, result: { exit_code: code } });
 
-function parsed<T>(shape: z.ZodType<T>, message: string): T {
+function parseMessage<T>(shape: z.ZodType<T>, message: string): T {
   let value: unknown;
   try {
     value = JSON.parse(message);

@@ -40,7 +40,7 @@ const JOB = '/v1/job/';
 
 /** Returns the target of a path, or undefined if the path is not for a session. */
 export function execTargetOf(pathname: string): ExecTarget | undefined {
-  const path = decoded(pathname);
+  const path = decodePath(pathname);
   const allocation = ALLOCATION.exec(path)?.[1];
   if (allocation !== undefined) return { kind: 'allocation', id: allocation };
   const job = path.startsWith(JOB) ? parseJobPath(path.slice(JOB.length)) : undefined;
@@ -127,7 +127,7 @@ function ttyOf(query: URLSearchParams): boolean {
 }
 
 /** Decodes a path. A path with an invalid percent-encoding matches nothing. */
-function decoded(pathname: string): string {
+function decodePath(pathname: string): string {
   try {
     return decodeURIComponent(pathname);
   } catch {

@@ -51,9 +51,9 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
     const url = urlOf(request);
     const audit = deps.recorder && new SessionAudit(deps.recorder, request, url);
     const open = (): void => {
-      if (url === undefined) return refuse(socket, NO_SESSION, audit);
+      if (url === undefined) return refuseSession(socket, NO_SESSION, audit);
       const found = sessionOf(request, url, deps);
-      if ('status' in found) return refuse(socket, found, audit);
+      if ('status' in found) return refuseSession(socket, found, audit);
       WebSocket.accept({ request, socket, head }, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
         peers.add(peer);
         serve(peer, found.target, { query: url.searchParams, credential: credentialOf(request), audit }, deps)
@@ -149,7 +149,7 @@ function statusOf(error: unknown): number {
   return error instanceof ExecMessageError ? 400 : 500;
 }
 
-function refuse(socket: Duplex, turned: Turned, audit: SessionAudit | undefined): void {
+function refuseSession(socket: Duplex, turned: Turned, audit: SessionAudit | undefined): void {
   const told = audit?.completed({ status: turned.status, error: turned.text }) ?? Promise.resolve();
   told.then(
     () => answer(socket, turned),

@@ -113,13 +113,13 @@ export function refuseEnforced(
 ): void {
   if (!request.EnforceIndex) return;
   const n = request.JobModifyIndex;
-  const refuse = (why: string): never => {
+  const refuseRegistration = (why: string): never => {
     throw conflict(`Enforcing job modify index ${n}: ${why}`);
   };
-  if (!stored && n !== 0) refuse('job does not exist');
-  if (stored && n === 0) refuse('job already exists');
+  if (!stored && n !== 0) refuseRegistration('job does not exist');
+  if (stored && n === 0) refuseRegistration('job already exists');
   if (stored && n !== stored.JobModifyIndex)
-    refuse(`job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
+    refuseRegistration(`job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
 }
 
 /**

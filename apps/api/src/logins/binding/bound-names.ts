@@ -77,13 +77,13 @@ export function tokenName(method: NamingMethod, claims: MappedClaims): string {
 }
 
 function bindName({ BindType, BindName }: BindingRule, variables: Variables): string {
-  const name = computed(BindType, BindName, variables);
+  const name = computeName(BindType, BindName, variables);
   if (!NAMESPACE_NAME.test(name))
     throw new Refusal('invalid', `computed "${BindType}" bind name for bind target is invalid: "${name}"`);
   return name;
 }
 
-function computed(type: string, template: string, variables: Variables): string {
+function computeName(type: string, template: string, variables: Variables): string {
   try {
     return filledIn(template, variables);
   } catch (error) {

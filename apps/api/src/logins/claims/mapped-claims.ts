@@ -11,15 +11,15 @@ export interface ClaimMappings {
 /** Maps the claims of a login (AU-41 to AU-44). @throws Refusal internal if a claim is of a kind that has no text */
 export function mapClaims(claims: Claims, mappings: ClaimMappings): MappedClaims {
   return {
-    value: mapped(claims, mappings.ClaimMappings, valueOf),
-    list: mapped(claims, mappings.ListClaimMappings, listOf),
+    value: mapPaths(claims, mappings.ClaimMappings, valueOf),
+    list: mapPaths(claims, mappings.ListClaimMappings, listOf),
   };
 }
 
 /**
  * Maps sources to targets. If two sources have the same target, the source that sorts last by its bytes wins (AU-44).
  */
-function mapped<T>(
+function mapPaths<T>(
   claims: Claims,
   targets: Readonly<Record<string, string>> | null,
   read: (claim: ClaimValue, source: string) => T,

@@ -73,7 +73,7 @@ export class KeySources {
 
   private async keySetOf(url: string, authorities: readonly string[], source: FetchOf): Promise<VerificationKeys> {
     const keyOf = await this.sets.of(JSON.stringify([url, authorities]), async () => {
-      const call = this.timed(this.options.fetchWith(authorities), source);
+      const call = this.timedFetch(this.options.fetchWith(authorities), source);
       return createRemoteJWKSet(new URL(url), {
         timeoutDuration: CALL_TIMEOUT_MS,
         cooldownDuration: KEYS_PAUSE_MS,
@@ -85,7 +85,7 @@ export class KeySources {
   }
 
   /** Measures how long fetching keys takes (AU-9). */
-  private timed(call: OutsideFetch, source: FetchOf): OutsideFetch {
+  private timedFetch(call: OutsideFetch, source: FetchOf): OutsideFetch {
     const timer = this.options.metrics.histogram(`nomad_acl_jwt_${source}`, `nomad.acl.jwt.${source}`);
     return async (url, request) => {
       const begun = performance.now();

@@ -86,7 +86,7 @@ function signingKey(source: 'client_secret' | 'private_key', { clientSecret, pri
     case 'client_secret':
       return createSecretKey(Buffer.from(clientSecret));
     case 'private_key':
-      return present(privateKeyOf(privateKey), 'the private key is none in PEM');
+      return valueOr(privateKeyOf(privateKey), 'the private key is none in PEM');
   }
 }
 
@@ -94,12 +94,12 @@ function signingKey(source: 'client_secret' | 'private_key', { clientSecret, pri
 function keyName({ PrivateKey }: ClientAssertion, { certificate }: AssertionKeys): Record<string, string> {
   if (PrivateKey === null || PrivateKey.KeyIDHeader === '') return {};
   if (PrivateKey.KeyIDHeader === 'kid') return { kid: PrivateKey.KeyID };
-  const { raw } = present(certificateOf(certificate), 'the certificate is none in PEM');
+  const { raw } = valueOr(certificateOf(certificate), 'the certificate is none in PEM');
   const digest = createHash(PrivateKey.KeyIDHeader === 'x5t' ? 'sha1' : 'sha256').update(raw);
   return { [PrivateKey.KeyIDHeader]: digest.digest('base64url') };
 }
 
-function present<T>(value: T | undefined, otherwise: string): T {
+function valueOr<T>(value: T | undefined, otherwise: string): T {
   if (value === undefined) throw new ClientAssertionError(otherwise);
   return value;
 }
