@@ -28,7 +28,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     clock,
     timers,
     logger,
-    onDiverged: (error) => history.report(error),
+    onDiverged: (error) => history.reportDivergence(error),
     batchIntervalMs: BATCH_INTERVAL_MS,
     metered: applyTimers(metrics, monotonicClock),
   });

@@ -21,7 +21,7 @@ function setup(projected: number, archivedIndex?: () => number) {
       trimArchives: () => Promise.resolve(),
       limitEvents: () => Promise.resolve(),
     },
-    history: { trim: () => Promise.resolve(1), expendable: () => Promise.resolve(projected) },
+    history: { trim: () => Promise.resolve(1), expendableIndex: () => Promise.resolve(projected) },
     clock: time,
     timers: time,
     logger: silentLogger,

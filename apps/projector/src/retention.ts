@@ -41,7 +41,7 @@ export interface TrimmedHistory {
    * Returns the last index that is older than `beforeNs` and at least `keep` indexes before the snapshot; 0 if there is
    * none.
    */
-  expendable(beforeNs: number, keep: number): Promise<number>;
+  expendableIndex(beforeNs: number, keep: number): Promise<number>;
 }
 
 export interface RetentionOptions {
@@ -107,7 +107,7 @@ export class Retention {
     const before = (ageMs: number): number => (clock.nowMs() - ageMs) * 1e6;
     await streams.limitEvents({ maxAgeMs: policy.eventsMs, maxFrames: policy.eventFrames });
     if (policy.logMs > 0) {
-      const projected = await history.expendable(before(policy.logMs), policy.logIndexes);
+      const projected = await history.expendableIndex(before(policy.logMs), policy.logIndexes);
       const expendable = Math.min(projected, archivedIndex?.() ?? projected);
       if (expendable > 0 && !signal.aborted) this.counters.logFirst = await streams.trimLog(expendable + 1);
       await streams.trimArchives();

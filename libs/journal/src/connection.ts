@@ -46,7 +46,7 @@ export class NatsLink {
     void this.watch();
     void nc.closed().then(() => {
       this.isClosed = true;
-      this.turn(false);
+      this.setIsUp(false);
     });
   }
 
@@ -91,12 +91,12 @@ export class NatsLink {
 
   private async watch(): Promise<void> {
     for await (const status of this.nc.status()) {
-      if (status.type === 'disconnect') this.turn(false);
-      else if (status.type === 'reconnect') this.turn(true);
+      if (status.type === 'disconnect') this.setIsUp(false);
+      else if (status.type === 'reconnect') this.setIsUp(true);
     }
   }
 
-  private turn(up: boolean): void {
+  private setIsUp(up: boolean): void {
     if (up === this.isUp && !this.isClosed) return;
     this.isUp = up;
     for (const listener of this.listeners) listener(up);

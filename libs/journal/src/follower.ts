@@ -84,7 +84,7 @@ export class LogFollower implements Follower {
     private readonly link: NatsLink,
     private readonly getManager: () => Promise<JetStreamManager>,
     private readonly options: FollowOptions,
-    private readonly history?: Pick<LogHistory, 'note' | 'report'>,
+    private readonly history?: Pick<LogHistory, 'recordMark' | 'reportDivergence'>,
   ) {
     this.received = this.finished = options.from - 1;
     this.log = new SameLog(logView(getManager));
@@ -94,7 +94,7 @@ export class LogFollower implements Follower {
     });
     this.caughtUp.catch(() => {}); // no caller has to wait for it
     this.offLink = link.onChange((up) => {
-      if (up) this.recover();
+      if (up) this.recoverSession();
     });
   }
 
@@ -108,22 +108,22 @@ export class LogFollower implements Follower {
       await this.openSession();
     } catch (e) {
       if (isFatalLogError(e)) {
-        if (e instanceof LogDivergedError) this.history?.report(e);
+        if (e instanceof LogDivergedError) this.history?.reportDivergence(e);
         await this.stop();
         throw e;
       }
-      this.recover();
+      this.recoverSession();
     }
     this.watchdog = setInterval(() => this.checkSilence(), IDLE_HEARTBEAT_MS);
     this.watchdog.unref();
   }
 
   async stop(): Promise<void> {
-    this.halt(new LogUnavailableError('the follower was stopped'));
+    this.stopWith(new LogUnavailableError('the follower was stopped'));
     await this.pumping;
   }
 
-  private halt(reason: Error): void {
+  private stopWith(reason: Error): void {
     if (this.stopped) return;
     this.stopped = true;
     this.offLink();
@@ -136,24 +136,24 @@ export class LogFollower implements Follower {
   private fail(error: unknown): void {
     if (this.stopped) return;
     const reason = error instanceof Error ? error : new Error(String(error));
-    if (reason instanceof LogDivergedError) this.history?.report(reason);
-    this.halt(reason);
+    if (reason instanceof LogDivergedError) this.history?.reportDivergence(reason);
+    this.stopWith(reason);
     this.options.onError(reason);
   }
 
   // ---- sessions
 
-  private recover(): void {
+  private recoverSession(): void {
     if (this.stopped || this.recovering) return;
     this.closeSession();
-    this.recovering = this.reopen()
+    this.recovering = this.reopenSession()
       .catch((e: unknown) => this.fail(e))
       .finally(() => {
         this.recovering = undefined;
       });
   }
 
-  private async reopen(): Promise<void> {
+  private async reopenSession(): Promise<void> {
     while (!this.stopped) {
       try {
         if (await this.link.waitUp(SILENCE_MS)) return await this.openSession();
@@ -171,22 +171,22 @@ export class LogFollower implements Follower {
     const manager = await this.getManager();
     this.manager = manager;
     const next = this.received + 1;
-    const overtaken = (): boolean => this.stopped || generation !== this.generation;
-    const state = await this.log.stateFor(next, overtaken, this.lastMark());
+    const isOvertaken = (): boolean => this.stopped || generation !== this.generation;
+    const state = await this.log.stateFor(next, isOvertaken, this.lastMark());
     // A log that lost its end before it was read to there ends earlier: its old end may never come.
     if (this.target < 0 || state.last_seq < this.target) {
       this.target = state.last_seq;
-      this.noteCaughtUp();
+      this.resolveIfCaughtUp();
     }
 
-    if (overtaken()) return;
+    if (isOvertaken()) return;
     this.closeSession();
     const inbox = createInbox(this.link.inboxPrefix);
     const consumer = `follow_${inbox.slice(-CONSUMER_ID_CHARS)}`;
     const subscription = this.link.nc.subscribe(inbox, {
       callback: (error, msg) => {
         if (error || this.stopped || this.session?.subscription !== subscription) return;
-        this.receive(this.session, msg);
+        this.receiveMessage(this.session, msg);
       },
     });
     const session: Session = { subscription, consumer, delivered: 0, lastHeardMs: performance.now() };
@@ -211,7 +211,7 @@ export class LogFollower implements Follower {
       if (this.session === session) this.closeSession();
       throw e;
     }
-    if (overtaken()) this.discard(session);
+    if (isOvertaken()) this.discardSession(session);
   }
 
   /** Computed on request, so that messages cost nothing for it. */
@@ -223,10 +223,10 @@ export class LogFollower implements Follower {
   private closeSession(): void {
     const { session } = this;
     this.session = undefined;
-    if (session) this.discard(session);
+    if (session) this.discardSession(session);
   }
 
-  private discard(session: Session): void {
+  private discardSession(session: Session): void {
     session.subscription.unsubscribe();
     if (this.link.up) void this.manager?.consumers.delete(TXN_STREAM, session.consumer).catch(() => {});
   }
@@ -235,7 +235,7 @@ export class LogFollower implements Follower {
     if (!this.isSilent()) return;
     // After a long synchronous step, messages that arrived meanwhile are only read now: check again after that.
     setImmediate(() => {
-      if (this.isSilent()) this.recover();
+      if (this.isSilent()) this.recoverSession();
     });
   }
 
@@ -245,7 +245,7 @@ export class LogFollower implements Follower {
 
   // ---- messages
 
-  private receive(session: Session, msg: Msg): void {
+  private receiveMessage(session: Session, msg: Msg): void {
     session.lastHeardMs = performance.now();
     const delivery = deliveryOf(msg);
     if (!delivery) {
@@ -253,64 +253,64 @@ export class LogFollower implements Follower {
       return;
     }
     if (delivery.number !== session.delivered + 1) {
-      this.recover();
+      this.recoverSession();
       return;
     }
     session.delivered = delivery.number;
     if (delivery.sequence <= this.received) return;
     if (delivery.sequence !== this.received + 1) {
       // Every delivery arrived, so the index is missing in the log itself.
-      this.afterWaiting(new LogGapError(this.received + 1, delivery.sequence));
+      this.failAfterDelivery(new LogGapError(this.received + 1, delivery.sequence));
       return;
     }
     this.received = delivery.sequence;
     this.lastReceived = msg;
     this.waiting.push({ index: delivery.sequence, msg });
-    this.schedulePump();
+    this.scheduleDelivery();
   }
 
   private receiveStatus(session: Session, msg: Msg): void {
     const headers = msg.headers;
     if (headers?.code !== FLOW_CONTROL) {
-      this.recover(); // the consumer was deleted, or the server is shutting down
+      this.recoverSession(); // the consumer was deleted, or the server is shutting down
       return;
     }
     if (Number(headers.get('Nats-Last-Consumer')) > session.delivered) {
-      this.recover(); // the last message was lost, and no later one shows the gap
+      this.recoverSession(); // the last message was lost, and no later one shows the gap
       return;
     }
     if (msg.reply) {
       this.waiting.push({ index: 0, msg }); // a flow control request: answered when everything before it is processed
-      this.schedulePump();
+      this.scheduleDelivery();
       return;
     }
     const stalled = headers.get('Nats-Consumer-Stalled');
     if (stalled !== '' && this.waiting.length === 0 && !this.pumping) this.link.nc.publish(stalled);
   }
 
-  private afterWaiting(error: Error): void {
+  private failAfterDelivery(error: Error): void {
     this.closeSession();
     void (this.pumping ?? Promise.resolve()).then(() => this.fail(error));
   }
 
   // ---- delivery
 
-  private schedulePump(): void {
+  private scheduleDelivery(): void {
     if (this.pumping || this.pumpScheduled) return;
     this.pumpScheduled = true;
     queueMicrotask(() => {
       this.pumpScheduled = false;
       if (this.pumping || this.stopped) return;
-      this.pumping = this.pump()
+      this.pumping = this.deliverWaiting()
         .catch((e: unknown) => this.fail(e))
         .finally(() => {
           this.pumping = undefined;
-          if (this.waiting.length > 0 && !this.stopped) this.schedulePump();
+          if (this.waiting.length > 0 && !this.stopped) this.scheduleDelivery();
         });
     });
   }
 
-  private async pump(): Promise<void> {
+  private async deliverWaiting(): Promise<void> {
     const messages = this.waiting;
     this.waiting = [];
     let at = 0;
@@ -333,25 +333,25 @@ export class LogFollower implements Follower {
         }
         if (index === this.target) break; // no batch contains both replayed and live transactions
       }
-      if (batch.length > 0) await this.deliver(batch);
+      if (batch.length > 0) await this.deliverBatch(batch);
       // The transactions before the undecodable one are delivered; nothing after it (ST-8).
       if (undecodable) throw undecodable;
       flow?.respond();
     }
   }
 
-  private async deliver(batch: readonly Txn[]): Promise<void> {
+  private async deliverBatch(batch: readonly Txn[]): Promise<void> {
     const last = batch.at(-1);
     if (!last) return;
     const delivery: Delivery = { live: last.index > this.target };
     const working = this.options.onTxns(batch, delivery);
     if (working) await working;
     this.finished = last.index;
-    this.history?.note(markOf(last));
-    this.noteCaughtUp();
+    this.history?.recordMark(markOf(last));
+    this.resolveIfCaughtUp();
   }
 
-  private noteCaughtUp(): void {
+  private resolveIfCaughtUp(): void {
     if (this.target >= 0 && this.finished >= this.target) this.resolveCaughtUp(this.target);
   }
 }

@@ -120,7 +120,7 @@ export class Journal implements Log {
         return { index: ack.sequence, duplicate: ack.duplicate };
       case 'wrong-sequence': {
         const expected = conditions.expectedLastSubjectSequence ?? conditions.expectedLastSequence ?? 0;
-        const ours = await this.ownCopy(subject, expected, draft.requestId).catch((cause: unknown) => {
+        const ours = await this.indexOfOwnCopy(subject, expected, draft.requestId).catch((cause: unknown) => {
           throw new LogUnavailableError(`nobody tells who wrote to ${subject}`, { cause, mayBeWritten: true });
         });
         if (ours !== undefined) return { index: ours, duplicate: true };
@@ -136,7 +136,7 @@ export class Journal implements Log {
    * message whose acknowledgement was lost conflicts with its own first copy (ST-6). If there is one, it is the first
    * message on its subject after the expected index. Undefined: that message is another writer's.
    */
-  private ownCopy(subject: string, expected: number, requestId: string): Promise<number | undefined> {
+  private indexOfOwnCopy(subject: string, expected: number, requestId: string): Promise<number | undefined> {
     return this.withManager(`the message after ${expected} on ${subject}`, async (manager) => {
       const next = await manager.streams.getMessage(TXN_STREAM, nextMessage(expected + 1, subject));
       return next?.header.get('Nats-Msg-Id') === headerValue(requestId) ? next.seq : undefined;

@@ -63,7 +63,7 @@ async function written(): Promise<unknown> {
 }
 
 it('a write waits until the log was compared on this connection, and then for nothing', async () => {
-  world.log.note(mark(9));
+  world.log.recordMark(mark(9));
   expect(world.log.gate()).toBeInstanceOf(Promise);
   expect(await written()).toBe('written');
   expect(world.log.gate()).toBeUndefined();
@@ -74,7 +74,7 @@ it('a write waits until the log was compared on this connection, and then for no
 it('ST-1: nothing is written to a log that came back shorter, and who follows is told once', async () => {
   const told: Error[] = [];
   world.log.onDivergence((error) => told.push(error));
-  world.log.note(mark(9));
+  world.log.recordMark(mark(9));
   await written();
   world.last = 7;
   world.reconnect();
@@ -86,7 +86,7 @@ it('ST-1: nothing is written to a log that came back shorter, and who follows is
 });
 
 it('ST-1: nor to one that has grown again since', async () => {
-  world.log.note(mark(9));
+  world.log.recordMark(mark(9));
   await written();
   world.history = 'b';
   world.last = 12;
@@ -96,7 +96,7 @@ it('ST-1: nor to one that has grown again since', async () => {
 });
 
 it('ST-1: a log that loses its end without a lost connection is noticed within a second', async () => {
-  world.log.note(mark(9));
+  world.log.recordMark(mark(9));
   await written();
   world.last = 7;
   await vi.advanceTimersByTimeAsync(COMPARE_INTERVAL_MS);
@@ -135,11 +135,11 @@ it('once it has answered on a connection it is not asked again', async () => {
 });
 
 it('after a decision the log is compared with what was decided', async () => {
-  world.log.note(mark(9));
+  world.log.recordMark(mark(9));
   world.last = 7;
   world.reconnect();
   await vi.advanceTimersByTimeAsync(0);
-  world.log.note(mark(20)); // of whom does not know yet
+  world.log.recordMark(mark(20)); // of whom does not know yet
   world.log.accept(mark(7));
   expect(await written()).toBe('written');
   expect(world.log.mark).toEqual(mark(7));

@@ -54,7 +54,7 @@ export class LogHistory {
     this.log = new SameLog(view, time);
     this.offLink = link.onChange((up) => {
       this.beginEra();
-      if (up && (this.known || this.recordOf)) this.compareSoon();
+      if (up && (this.known || this.recordOf)) this.compareNow();
     });
     this.compareLater();
   }
@@ -70,7 +70,7 @@ export class LogHistory {
   }
 
   /** Records that the log has this transaction. */
-  note(mark: LogMark): void {
+  recordMark(mark: LogMark): void {
     if (this.diverged || mark.index <= (this.known?.index ?? 0)) return;
     this.known = mark;
   }
@@ -82,7 +82,7 @@ export class LogHistory {
   }
 
   /** Reports that a reader found the log to be another one. */
-  report(error: LogDivergedError): void {
+  reportDivergence(error: LogDivergedError): void {
     if (this.diverged) return;
     this.diverged = error;
     this.isConfirmed = false;
@@ -108,8 +108,8 @@ export class LogHistory {
    * compared
    */
   gate(): Promise<void> | undefined {
-    if (this.diverged) throw this.refusal(this.diverged);
-    return this.isConfirmed ? undefined : this.confirm();
+    if (this.diverged) throw this.unavailableError(this.diverged);
+    return this.isConfirmed ? undefined : this.compareOnce();
   }
 
   /** Compares the log now. @throws LogUnavailableError if it cannot be compared */
@@ -136,45 +136,45 @@ export class LogHistory {
 
   private compareLater(): void {
     this.cancelTimer = this.time.timers.after(COMPARE_INTERVAL_MS, () => {
-      this.compareSoon();
+      this.compareNow();
       this.compareLater();
     });
   }
 
-  private compareSoon(): void {
+  private compareNow(): void {
     if (this.closed || this.diverged || !this.link.up) return;
     // A divergence is reported to the listeners; if the comparison failed, the next write compares.
-    this.confirm().catch(() => {});
+    this.compareOnce().catch(() => {});
   }
 
-  private confirm(): Promise<void> {
-    return (this.confirming ??= this.compare().finally(() => {
+  private compareOnce(): Promise<void> {
+    return (this.confirming ??= this.compareWithRecord().finally(() => {
       this.confirming = undefined;
     }));
   }
 
-  private async compare(): Promise<void> {
+  private async compareWithRecord(): Promise<void> {
     const { era } = this;
-    const recorded = this.hasRecord ? undefined : await this.recorded();
+    const recorded = this.hasRecord ? undefined : await this.readRecord();
     const mark = newer(this.known, recorded?.mark);
     try {
       if (mark) await this.log.stateFor(mark.index + 1, () => this.closed, mark);
     } catch (error) {
       if (error instanceof LogDivergedError && era === this.era) {
-        this.report(error);
-        throw this.refusal(error);
+        this.reportDivergence(error);
+        throw this.unavailableError(error);
       }
       if (!(error instanceof LogTrimmedError))
         throw new LogUnavailableError(`it cannot be compared: ${errorText(error)}`, { cause: error });
     }
     if (era !== this.era) throw new LogUnavailableError('the connection or the history changed while it was compared');
-    if (mark) this.note(mark);
+    if (mark) this.recordMark(mark);
     this.hasRecord ||= recorded !== undefined;
     this.isConfirmed = this.link.up && !this.diverged;
   }
 
   /** Undefined: there is no database, or it did not answer; it is asked again with the next comparison. */
-  private async recorded(): Promise<{ readonly mark: LogMark | undefined } | undefined> {
+  private async readRecord(): Promise<{ readonly mark: LogMark | undefined } | undefined> {
     if (!this.recordOf) return undefined;
     let cancel: CancelTimer = () => {};
     const late = new Promise<undefined>((resolve) => {
@@ -189,7 +189,7 @@ export class LogHistory {
     }
   }
 
-  private refusal(cause: LogDivergedError): LogUnavailableError {
+  private unavailableError(cause: LogDivergedError): LogUnavailableError {
     return new LogUnavailableError(cause.message, { cause });
   }
 }

@@ -65,12 +65,12 @@ export class Publisher {
     link.nc.subscribe(`${this.inbox}.*`, {
       callback: (error, msg) => {
         // The server may refuse the subscription. The client would take an error that is thrown here for its own end.
-        if (error) this.loseAll(`acknowledgements are refused: ${error.message}`);
+        if (error) this.settleAllLost(`acknowledgements are refused: ${error.message}`);
         else this.onAck(msg);
       },
     });
     this.off = link.onChange((up) => {
-      if (!up) this.loseAll('the connection broke');
+      if (!up) this.settleAllLost('the connection broke');
     });
   }
 
@@ -89,7 +89,7 @@ export class Publisher {
     deadlineMs: number,
   ): Promise<Exclude<Ack, { kind: 'lost' }>> {
     const until = performance.now() + deadlineMs;
-    if (this.inFlight >= MAX_IN_FLIGHT) await this.queued();
+    if (this.inFlight >= MAX_IN_FLIGHT) await this.awaitTurn();
     else this.inFlight++;
     try {
       const ready = new ReadyHeaders(headers);
@@ -99,14 +99,14 @@ export class Publisher {
         const leftMs = until - performance.now();
         if (leftMs <= 0 || !(this.link.up || (await this.link.waitUp(leftMs))))
           throw new LogUnavailableError(reason, { mayBeWritten });
-        const isClosed = await this.closedGate(until - performance.now());
+        const isClosed = await this.awaitGate(until - performance.now());
         if (isClosed) {
           if (isClosed.cause instanceof LogDivergedError) throw isClosed;
           reason = isClosed.message;
           await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
           continue;
         }
-        const ack = await this.attempt(subject, ready, body, Math.min(ACK_TIMEOUT_MS, until - performance.now()));
+        const ack = await this.publishOnce(subject, ready, body, Math.min(ACK_TIMEOUT_MS, until - performance.now()));
         if (ack.kind !== 'lost') return ack;
         reason = ack.reason;
         mayBeWritten ||= ack.mayBeStored;
@@ -123,14 +123,14 @@ export class Publisher {
   close(): void {
     this.off();
     clearInterval(this.sweep);
-    this.loseAll('the connection is closed');
+    this.settleAllLost('the connection is closed');
   }
 
   /** @param leftMs timeout of the comparison, which continues for other publishes */
-  private async closedGate(leftMs: number): Promise<LogUnavailableError | undefined> {
+  private async awaitGate(leftMs: number): Promise<LogUnavailableError | undefined> {
     try {
       const opening = this.gate();
-      if (opening) await within(opening, leftMs);
+      if (opening) await withTimeout(opening, leftMs);
       return undefined;
     } catch (error) {
       if (error instanceof LogUnavailableError) return error;
@@ -138,16 +138,16 @@ export class Publisher {
     }
   }
 
-  private queued(): Promise<void> {
+  private awaitTurn(): Promise<void> {
     if (this.queue.length >= MAX_QUEUED) throw new LogOverloadedError(MAX_QUEUED);
     return new Promise((resolve) => this.queue.push(resolve));
   }
 
-  private attempt(subject: string, headers: ReadyHeaders, body: Uint8Array, timeoutMs: number): Promise<Ack> {
+  private publishOnce(subject: string, headers: ReadyHeaders, body: Uint8Array, timeoutMs: number): Promise<Ack> {
     const token = (++this.token).toString(36);
     return new Promise((settle) => {
       this.waiting.set(token, { settle, until: performance.now() + timeoutMs });
-      this.sweep ??= setInterval(() => this.timeOut(), RETRY_PAUSE_MS).unref();
+      this.sweep ??= setInterval(() => this.settleTimedOut(), RETRY_PAUSE_MS).unref();
       try {
         this.link.nc.publish(subject, body, { headers, reply: `${this.inbox}.${token}` });
       } catch (e) {
@@ -165,7 +165,7 @@ export class Publisher {
     waiting.settle(ackOf(msg));
   }
 
-  private timeOut(): void {
+  private settleTimedOut(): void {
     const now = performance.now();
     for (const [token, waiting] of this.waiting) {
       if (waiting.until > now) continue;
@@ -177,14 +177,14 @@ export class Publisher {
     this.sweep = undefined;
   }
 
-  private loseAll(reason: string): void {
+  private settleAllLost(reason: string): void {
     for (const waiting of this.waiting.values()) waiting.settle({ kind: 'lost', reason, mayBeStored: true });
     this.waiting.clear();
   }
 }
 
 /** @throws LogUnavailableError after the timeout */
-async function within(work: Promise<void>, ms: number): Promise<void> {
+async function withTimeout(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new LogUnavailableError('it could not be compared in time')), ms);

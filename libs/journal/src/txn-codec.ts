@@ -214,7 +214,7 @@ const PLACE_STEP = 8;
 /**
  * The cache slot of a writer. A `Map` would read the whole text, which takes longer than comparing it with one other.
  */
-function placeOf(text: string): number {
+function cacheSlotOf(text: string): number {
   let hash = text.length;
   for (let i = text.length - 1; i >= 0; i -= PLACE_STEP) hash = Math.imul(hash ^ text.charCodeAt(i), 16_777_619);
   return (hash ^ (hash >>> 9)) & (WRITER_PLACES - 1);
@@ -223,7 +223,7 @@ function placeOf(text: string): number {
 /** @param text the writer's part that `OWN_BLOCK` matched, undefined if the block has another form */
 function writerOf(block: string, text: string | undefined): Writer {
   if (text === undefined) return readWriter(block);
-  const place = placeOf(text);
+  const place = cacheSlotOf(text);
   const known = knownWriters[place];
   if (known?.text === text) return known.writer;
   const writer = readWriter(block);
@@ -269,7 +269,7 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
     const fields = own ? ownFields(own) : fieldsLineByLine(headers);
     name = fields.name;
     number = wholeNumber('type', fields.type);
-    const known = txnTypeOf(number) ?? skippable(number);
+    const known = txnTypeOf(number) ?? skippableType(number);
     if (known === undefined) throw new UnknownTxnError(index, number, name);
     const type = types && !types.has(known) ? 'Ignore' : known;
     const writer = writerOf(headers, own?.[7]);
@@ -285,7 +285,7 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
       region: writer.region,
       actor: writer.actor,
       reason: writer.reason,
-      requestId: detached(fields.requestId),
+      requestId: detachedCopy(fields.requestId),
       fence: writer.fence,
       traceparent: isTraceable(fields.traceparent) ? fields.traceparent : undefined,
       stepTimes: fields.stepTimes !== '' && fields.stepTimes.length <= MAX_STEP_TIMES ? fields.stepTimes : undefined,
@@ -310,9 +310,9 @@ export function readMark(index: number, header: (name: string) => string): LogMa
 /**
  * A copy of the string that does not keep the whole header block in memory: request IDs are kept for minutes (ST-6).
  */
-const detached = (text: string): string => ` ${text}`.slice(1);
+const detachedCopy = (text: string): string => ` ${text}`.slice(1);
 
-const skippable = (number: number): TxnType | undefined =>
+const skippableType = (number: number): TxnType | undefined =>
   (number & SKIPPABLE_BIT) !== 0 || RETIRED_NUMBERS.has(number) ? 'Ignore' : undefined;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -180,7 +180,7 @@ export class Server {
       clock,
       timers: process,
       logger,
-      onDiverged: (error) => log.history.report(error),
+      onDiverged: (error) => log.history.reportDivergence(error),
     });
     if (!process.isAlive) return;
     const api = new UserApi(process, context('api'), database, archives);

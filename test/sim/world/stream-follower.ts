@@ -24,7 +24,7 @@ export interface FollowedStream {
   readonly stream: TxnStream;
   readonly wire: Wire;
   readonly view: LogView;
-  readonly history: Pick<LogHistory, 'note' | 'report'>;
+  readonly history: Pick<LogHistory, 'recordMark' | 'reportDivergence'>;
 }
 
 /**
@@ -84,7 +84,7 @@ export class StreamFollower implements Follower {
       await this.open();
     } catch (error) {
       if (!isFatalLogError(error)) return void this.recover();
-      if (error instanceof LogDivergedError) this.followed.history.report(error);
+      if (error instanceof LogDivergedError) this.followed.history.reportDivergence(error);
       this.halt(error as Error);
       throw error;
     }
@@ -104,7 +104,7 @@ export class StreamFollower implements Follower {
   private fail(error: unknown): void {
     if (this.mode === 'stopped') return;
     const reason = error instanceof Error ? error : new Error(String(error));
-    if (reason instanceof LogDivergedError) this.followed.history.report(reason);
+    if (reason instanceof LogDivergedError) this.followed.history.reportDivergence(reason);
     this.halt(reason);
     this.options.onError(reason);
   }
@@ -167,7 +167,7 @@ export class StreamFollower implements Follower {
       return;
     }
     this.finished = until;
-    if (newest) history.note(markOf(newest));
+    if (newest) history.recordMark(markOf(newest));
     this.noteCaughtUp();
     this.scheduled = false;
     this.plan();

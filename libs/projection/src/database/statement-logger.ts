@@ -5,7 +5,7 @@ import type { Logger as TypeOrmLogger } from 'typeorm';
 export const MAX_LOGGED_STATEMENT_CHARS = 300;
 
 /** Returns the start of a statement and the number of omitted characters. */
-export function shortened(statement: string): string {
+export function shortenStatement(statement: string): string {
   const more = statement.length - MAX_LOGGED_STATEMENT_CHARS;
   return more <= 0 ? statement : `${statement.slice(0, MAX_LOGGED_STATEMENT_CHARS)}… (${more} characters more)`;
 }
@@ -15,16 +15,16 @@ export class StatementLogger implements TypeOrmLogger {
   constructor(private readonly logger: Logger) {}
 
   logQuery(query: string): void {
-    this.logger.trace('sql', { query: shortened(query) });
+    this.logger.trace('sql', { query: shortenStatement(query) });
   }
 
   logQueryError(error: string | Error, query: string): void {
-    const reason = shortened(error instanceof Error ? error.message : error);
-    this.logger.error('sql statement failed', { reason, query: shortened(query) });
+    const reason = shortenStatement(error instanceof Error ? error.message : error);
+    this.logger.error('sql statement failed', { reason, query: shortenStatement(query) });
   }
 
   logQuerySlow(timeMs: number, query: string): void {
-    this.logger.warn('slow sql statement', { timeMs, query: shortened(query) });
+    this.logger.warn('slow sql statement', { timeMs, query: shortenStatement(query) });
   }
 
   logSchemaBuild(message: string): void {
@@ -36,6 +36,6 @@ export class StatementLogger implements TypeOrmLogger {
   }
 
   log(level: 'log' | 'info' | 'warn', message: unknown): void {
-    this.logger[level === 'warn' ? 'warn' : 'debug'](shortened(String(message)));
+    this.logger[level === 'warn' ? 'warn' : 'debug'](shortenStatement(String(message)));
   }
 }

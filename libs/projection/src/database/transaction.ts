@@ -35,7 +35,7 @@ export function inTransaction<T>(
   });
 }
 
-/** The connection to the server within `inTwoTrips`. */
+/** The connection to the server within `runInTwoTrips`. */
 export interface Outgoing {
   readonly client: PoolClient;
   /** Sends the queued statements. Otherwise they are sent with the commit. */
@@ -50,7 +50,7 @@ export interface Outgoing {
  * @param condition must resolve before the commit; the statements run meanwhile. IDLE_IN_WRITE_MS limits the wait
  * @throws the error of the first failed statement, or of the condition: then nothing is committed
  */
-export function inTwoTrips(
+export function runInTwoTrips(
   pool: Pool,
   work: (outgoing: Outgoing) => Promise<readonly Promise<unknown>[]>,
   condition?: Promise<unknown>,

@@ -29,7 +29,7 @@ describe('frames in EVENTS', () => {
     const whole = frame(event({ Job: { ID: 'ü' } }));
     const parts = partsOf(whole);
     expect(parts).toHaveLength(1);
-    const read = new FrameAssembler().add(stored(parts)[0]!)!;
+    const read = new FrameAssembler().addPart(stored(parts)[0]!)!;
     expect(Buffer.from(read.line).toString()).toBe(`${JSON.stringify(whole)}\n`);
     expect(read.frame).toEqual(whole);
     expect(read.index).toBe(7);
@@ -57,7 +57,7 @@ describe('frames in EVENTS', () => {
     // Written in part by one and in part by the other.
     const mixed = one.map((part, n) => (n === 0 ? part : other[n]!));
     const assembler = new FrameAssembler();
-    const read = stored(mixed).map((part) => assembler.add(part));
+    const read = stored(mixed).map((part) => assembler.addPart(part));
     expect(read.at(-1)!.frame).toEqual(frame(...keys.map((key) => event({ a: text, b: key }, key))));
   });
 
@@ -65,8 +65,8 @@ describe('frames in EVENTS', () => {
     const large = frame(event({ a: 'x'.repeat(3 * MAX_PART_BYTES) }));
     const parts = stored(partsOf(large));
     const assembler = new FrameAssembler();
-    for (const part of parts.slice(1)) expect(assembler.add(part)).toBeUndefined();
-    const frames = parts.map((part) => assembler.add(part));
+    for (const part of parts.slice(1)) expect(assembler.addPart(part)).toBeUndefined();
+    const frames = parts.map((part) => assembler.addPart(part));
     expect(frames.slice(0, -1)).toEqual(parts.slice(1).map(() => undefined));
     expect(frames.at(-1)!.frame).toEqual(large);
   });
@@ -75,13 +75,13 @@ describe('frames in EVENTS', () => {
     const many = frame(...Array.from({ length: MAX_ABOUT_BYTES / 10 }, (_, n) => event({}, `key ${n}`)));
     const parts = partsOf(many);
     expect(parts[0]!.headers[ABOUT_HEADER]).toBeUndefined();
-    const read = new FrameAssembler().add(stored(parts)[0]!)!;
+    const read = new FrameAssembler().addPart(stored(parts)[0]!)!;
     expect(read.events[3]).toEqual({ topic: 'Job', namespace: 'default', keys: ['key 3'] });
   });
 
   it('headers are printable ASCII, whatever a job is called', () => {
     const [part] = partsOf(frame(event({}, 'é\r\nX: y\u0000\u{1f600}')));
     expect(part!.headers[ABOUT_HEADER]).toMatch(/^[ -~]+$/);
-    expect(new FrameAssembler().add(stored([part!])[0]!)!.events[0]!.keys).toEqual(['é\r\nX: y\u0000\u{1f600}']);
+    expect(new FrameAssembler().addPart(stored([part!])[0]!)!.events[0]!.keys).toEqual(['é\r\nX: y\u0000\u{1f600}']);
   });
 });

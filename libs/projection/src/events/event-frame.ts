@@ -72,7 +72,7 @@ function* bodiesOf({ Index, Time, Events }: EventFrame, texts: SharedTexts): Gen
     const piece = comma + texts.textOf(event, EVENT_LEVELS);
     const size = Buffer.byteLength(piece);
     if (bytes + size + FRAME_END.length > MAX_PART_BYTES) {
-      if (bytes > 0) yield joined(pieces, bytes);
+      if (bytes > 0) yield joinPieces(pieces, bytes);
       [pieces, bytes] = [[], 0];
     }
     if (size + FRAME_END.length > MAX_PART_BYTES) yield* cutAnywhere(Buffer.from(comma + canonicalJson(event)));
@@ -82,11 +82,11 @@ function* bodiesOf({ Index, Time, Events }: EventFrame, texts: SharedTexts): Gen
     }
   }
   pieces.push(FRAME_END);
-  yield joined(pieces, bytes + FRAME_END.length);
+  yield joinPieces(pieces, bytes + FRAME_END.length);
 }
 
 /** Joins pieces without building the text of a whole part. */
-function joined(pieces: readonly string[], bytes: number): Buffer {
+function joinPieces(pieces: readonly string[], bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
   let at = 0;
   for (const piece of pieces) at += buffer.write(piece, at);
@@ -209,7 +209,7 @@ export class FrameAssembler {
   }
 
   /** Returns the frame that this part completes, if any. */
-  add(part: StoredPart): StoredFrame | undefined {
+  addPart(part: StoredPart): StoredFrame | undefined {
     if (part.part === 1) this.pending = [];
     if (part.part !== this.pending.length + 1) return undefined;
     this.pending.push(part);

@@ -75,7 +75,7 @@ export class EventLog {
     this.pages = new EventPages(storage, pause);
     this.window = new EventWindow(storage, feed, pause, {
       opened: () => this.waiting.beginAt({ index: this.window.after, sequence: this.window.nextSequence - 1 }),
-      grew: () => this.wake(),
+      grew: () => this.routeAndWake(),
       // Waiting readers were not compared with these frames, so they read the stream.
       lost: (index) => {
         if (index > this.waiting.routedTo) this.waiting.releaseAll();
@@ -86,14 +86,14 @@ export class EventLog {
   start(): void {
     this.offAdvance ??= this.feed.onAdvance(() => {
       this.window.refill();
-      this.wake(); // what was read before may have become visible
+      this.routeAndWake(); // what was read before may have become visible
     });
   }
 
   stop(): void {
     this.offAdvance?.();
     this.offAdvance = undefined;
-    this.wake();
+    this.routeAndWake();
     this.waiting.releaseAll();
   }
 
@@ -126,7 +126,7 @@ export class EventLog {
       reader = { next: await this.firstIndex(subscription), after: undefined, isUpToDate: false };
       this.readers.add(reader);
       subscription.onBegin?.(reader.next);
-      await this.follow(reader, subscription);
+      await this.followReader(reader, subscription);
     } finally {
       if (reader) this.readers.delete(reader);
       if (this.readers.size === 0) this.pages.clear();
@@ -134,7 +134,7 @@ export class EventLog {
     }
   }
 
-  private async follow(reader: Reader, subscription: Subscription): Promise<void> {
+  private async followReader(reader: Reader, subscription: Subscription): Promise<void> {
     const { signal, interests = EVERYTHING } = subscription;
     const give: Give = async (frames) => {
       await subscription.onFrames(frames);
@@ -142,15 +142,15 @@ export class EventLog {
       if (last) [reader.next, reader.after] = [last.index + 1, last.sequence];
     };
     let caughtUp = subscription.onCaughtUp;
-    while (this.goesOn(signal)) {
+    while (this.isSubscribed(signal)) {
       const { wakes } = this;
       const before = reader.next;
       if (reader.next <= this.window.after) {
-        await this.giveStored(reader, interests, give, signal);
+        await this.deliverStored(reader, interests, give, signal);
         // Nothing was delivered, and nothing happened since the last check.
-        if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
+        if (reader.next === before && wakes === this.wakes) await this.awaitWake(signal);
       } else {
-        await this.giveRecent(reader, give, signal);
+        await this.deliverRecent(reader, give, signal);
         if (!this.isUpToDate(reader)) continue;
         reader.isUpToDate = true;
         if (caughtUp && this.feed.events < this.window.nextSequence) {
@@ -159,10 +159,10 @@ export class EventLog {
         }
         let waited: Waited | undefined;
         // The remaining frames are still being read, and perhaps none of them concerns this subscriber.
-        if (caughtUp) await this.sleep(signal);
-        else if (this.goesOn(signal)) waited = await this.waiting.wait(reader.next, interests, signal);
+        if (caughtUp) await this.awaitWake(signal);
+        else if (this.isSubscribed(signal)) waited = await this.waiting.wait(reader.next, interests, signal);
         reader.isUpToDate = false;
-        if (waited) await this.giveConcerning(reader, waited, give, signal);
+        if (waited) await this.deliverConcerning(reader, waited, give, signal);
       }
     }
   }
@@ -177,9 +177,9 @@ export class EventLog {
   }
 
   /** Delivers frames from the window, as far as it reaches. */
-  private async giveRecent(reader: Reader, give: Give, signal: AbortSignal): Promise<void> {
+  private async deliverRecent(reader: Reader, give: Give, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && reader.next > this.window.after) {
-      const [batch] = batchesOf(firstOf(this.visibleFrom(reader.next), READ_MESSAGES));
+      const [batch] = batchesOf(firstItems(this.visibleFrom(reader.next), READ_MESSAGES));
       if (!batch) return;
       await give(batch);
       await this.turns.takeTurn();
@@ -190,7 +190,7 @@ export class EventLog {
    * Delivers the frames for which the reader waited. If the window has dropped them meanwhile, the reader continues in
    * the stream.
    */
-  private async giveConcerning(
+  private async deliverConcerning(
     reader: Reader,
     { concerning, to }: Waited,
     give: Give,
@@ -206,7 +206,7 @@ export class EventLog {
   }
 
   /** Delivers frames from the stream until the window has the next one. */
-  private async giveStored(
+  private async deliverStored(
     reader: Reader,
     interests: readonly Interest[],
     give: Give,
@@ -214,7 +214,7 @@ export class EventLog {
   ): Promise<void> {
     // A reader without any frame yet starts at the floor. For all others, a missing message is a loss.
     let promised = reader.after !== undefined;
-    let sequence = reader.after === undefined ? await this.pages.nearIndex(reader.next) : reader.after + 1;
+    let sequence = reader.after === undefined ? await this.pages.sequenceNearIndex(reader.next) : reader.after + 1;
     while (!signal.aborted && reader.next <= this.window.after) {
       const { after } = this.window; // all up to here was in the stream before it is read
       const page = await this.pages.at(sequence);
@@ -227,7 +227,9 @@ export class EventLog {
         return;
       }
       const { applied } = this.feed;
-      for (const batch of batchesOf(page.concerning(interests, reader.next).filter(({ index }) => index <= applied))) {
+      for (const batch of batchesOf(
+        page.framesConcerning(interests, reader.next).filter(({ index }) => index <= applied),
+      )) {
         if (signal.aborted) return;
         await give(batch);
       }
@@ -247,12 +249,12 @@ export class EventLog {
     return !frame || frame.index > this.feed.applied;
   }
 
-  private goesOn(signal: AbortSignal): boolean {
+  private isSubscribed(signal: AbortSignal): boolean {
     return !signal.aborted && this.offAdvance !== undefined;
   }
 
-  private sleep(signal: AbortSignal): Promise<void> {
-    if (!this.goesOn(signal)) return Promise.resolve();
+  private awaitWake(signal: AbortSignal): Promise<void> {
+    if (!this.isSubscribed(signal)) return Promise.resolve();
     return new Promise((resolve) => {
       const awake = (): void => {
         this.sleepers.delete(awake);
@@ -264,7 +266,7 @@ export class EventLog {
     });
   }
 
-  private wake(): void {
+  private routeAndWake(): void {
     this.wakes += 1;
     this.waiting.route(this.visibleFrom(this.waiting.routedTo + 1));
     for (const awake of this.sleepers) awake();
@@ -272,14 +274,14 @@ export class EventLog {
 
   /** Yields the deliverable frames of the window. */
   private *visibleFrom(index: number): Iterable<StoredFrame> {
-    for (const frame of this.window.allFrom(index)) {
+    for (const frame of this.window.framesFrom(index)) {
       if (frame.index > this.feed.applied) return;
       yield frame;
     }
   }
 }
 
-function firstOf<T>(items: Iterable<T>, count: number): T[] {
+function firstItems<T>(items: Iterable<T>, count: number): T[] {
   const first: T[] = [];
   for (const item of items) {
     first.push(item);

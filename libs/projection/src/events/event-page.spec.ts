@@ -74,7 +74,7 @@ describe('a page of EVENTS', () => {
       9,
     );
     const found = (topic: string, key: string, from = 0): unknown =>
-      page?.concerning([[topic, key]], from).map(({ index }) => index);
+      page?.framesConcerning([[topic, key]], from).map(({ index }) => index);
     expect(found('*', '*')).toEqual([1, 2, 3]);
     expect(found('*', '*', 3)).toEqual([3]);
     expect(found('Job', '*')).toEqual([1, 2]);
@@ -84,7 +84,7 @@ describe('a page of EVENTS', () => {
     expect(found('Node', '*')).toEqual([]);
     expect(
       page
-        ?.concerning(
+        ?.framesConcerning(
           [
             ['Allocation', '*'],
             ['Job', '*'],

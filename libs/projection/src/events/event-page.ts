@@ -33,7 +33,7 @@ export class EventPage {
    * Returns the frames from this index on that have such events, in order. Cost for a reader that does not want all
    * events: O(interests + found), never O(frames) (EV-72).
    */
-  concerning(interests: readonly Interest[], index: number): readonly StoredFrame[] {
+  framesConcerning(interests: readonly Interest[], index: number): readonly StoredFrame[] {
     const names = interests.map((interest) => interestName(...interest));
     if (names.includes(EVERYTHING_NAME)) return this.frames.filter((frame) => frame.index >= index);
     this.byName ??= this.positionsByName();
@@ -74,7 +74,7 @@ export async function readPage(storage: EventStorage, from: number, messages: nu
     begin ??= parts[0]?.sequence;
     for (const part of parts) {
       next = part.sequence + 1;
-      const frame = assembler.add(part);
+      const frame = assembler.addPart(part);
       if (frame) frames.push(frame);
       if (!assembler.isInsideFrame) to = part.sequence;
     }

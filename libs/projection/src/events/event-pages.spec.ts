@@ -100,12 +100,12 @@ describe('the pages of EVENTS that readers share', () => {
     stream.last = 1_000_000;
     const indexes = Array.from({ length: 2_000 }, (_, n) => 500_000 + n);
     for (const index of indexes) {
-      const near = await pages.nearIndex(index);
+      const near = await pages.sequenceNearIndex(index);
       expect(near).toBeLessThanOrEqual(index);
       expect(near).toBeGreaterThan(index - READ_MESSAGES - 1);
     }
     expect(stream.asked.length).toBeLessThan(60);
-    expect(await pages.nearIndex(5_000_000)).toBeGreaterThan(1_000_000 - READ_MESSAGES);
+    expect(await pages.sequenceNearIndex(5_000_000)).toBeGreaterThan(1_000_000 - READ_MESSAGES);
   });
 
   it('API-263: the floor is looked up anew when something was trimmed', async () => {

@@ -46,7 +46,7 @@ export class EventPages {
 
   /** Concurrent callers share one response. @throws if the stream cannot be reached */
   bounds(): Promise<{ readonly first: number; readonly last: number }> {
-    this.asking ??= this.patiently(() => this.storage.bounds()).finally(() => {
+    this.asking ??= this.readWithRetries(() => this.storage.bounds()).finally(() => {
       this.asking = undefined;
     });
     return this.asking;
@@ -57,7 +57,7 @@ export class EventPages {
     const { first, last } = await this.bounds();
     if (first > last) return eventFloor(this.storage, applied);
     if (this.knownFloor?.first !== first) {
-      const floor = this.patiently(() => eventFloor(this.storage, applied));
+      const floor = this.readWithRetries(() => eventFloor(this.storage, applied));
       this.knownFloor = { first, floor };
       floor.catch(() => (this.knownFloor = undefined));
     }
@@ -87,7 +87,7 @@ export class EventPages {
    * most READ_MESSAGES must be skipped. O(log messages) reads, at positions that searches for other indexes share.
    * @throws if the stream cannot be reached
    */
-  async nearIndex(index: number): Promise<number> {
+  async sequenceNearIndex(index: number): Promise<number> {
     const bounds = await this.bounds();
     let low = bounds.first;
     let high = bounds.last + 1;
@@ -108,7 +108,7 @@ export class EventPages {
     const known = this.indexes.get(sequence);
     if (known) return known;
     const found = this.slots.runInSlot(() =>
-      this.patiently(async () => (await this.storage.readParts(sequence, 1, READ_BYTES))[0]?.index),
+      this.readWithRetries(async () => (await this.storage.readParts(sequence, 1, READ_BYTES))[0]?.index),
     );
     this.indexes.set(sequence, found);
     const forget = (): unknown => this.indexes.delete(sequence);
@@ -143,30 +143,30 @@ export class EventPages {
   private async readPage(from: number): Promise<EventPage | undefined> {
     const next = this.starts[this.startsUpTo(from)] ?? Number.POSITIVE_INFINITY;
     const until = Math.min(from + READ_MESSAGES, next);
-    const page = this.slots.runInSlot(() => this.patiently(() => readPage(this.storage, from, until - from)));
+    const page = this.slots.runInSlot(() => this.readWithRetries(() => readPage(this.storage, from, until - from)));
     const reading = { from, until, page };
     this.readings.add(reading);
     try {
       const read = await page;
-      if (read && read.to >= from) this.keep(read);
+      if (read && read.to >= from) this.storePage(read);
       return read;
     } finally {
       this.readings.delete(reading);
     }
   }
 
-  private keep(page: EventPage): void {
-    this.drop(page.from);
+  private storePage(page: EventPage): void {
+    this.dropPage(page.from);
     this.pages.set(page.from, page);
     this.starts.splice(this.startsUpTo(page.from), 0, page.from);
     this.bytes += page.bytes;
     for (const oldest of this.pages.keys()) {
       if (this.pages.size === 1 || (this.bytes <= MAX_PAGES_BYTES && this.pages.size <= MAX_PAGES)) break;
-      this.drop(oldest);
+      this.dropPage(oldest);
     }
   }
 
-  private drop(from: number): void {
+  private dropPage(from: number): void {
     const page = this.pages.get(from);
     if (!page) return;
     this.pages.delete(from);
@@ -186,7 +186,7 @@ export class EventPages {
     return low;
   }
 
-  private async patiently<T>(read: () => Promise<T>): Promise<T> {
+  private async readWithRetries<T>(read: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++)
       try {
         return await read();

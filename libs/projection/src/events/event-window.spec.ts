@@ -29,7 +29,7 @@ async function written(last: number): Promise<void> {
   await settled();
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const held = (): number[] => [...window.allFrom(0)].map(({ index }) => index);
+const held = (): number[] => [...window.framesFrom(0)].map(({ index }) => index);
 
 describe('the window on the newest events', () => {
   it('reads nothing while nobody follows, and begins at the end of the stream for the first who does', async () => {

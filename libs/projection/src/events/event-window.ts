@@ -92,7 +92,7 @@ export class EventWindow {
   }
 
   /** Yields the frames with this index or a higher one, in order. */
-  *allFrom(index: number): Iterable<StoredFrame> {
+  *framesFrom(index: number): Iterable<StoredFrame> {
     for (let at = this.positionOf(index); at < this.frames.length; at++) yield this.frames[at] as StoredFrame;
   }
 
@@ -117,9 +117,9 @@ export class EventWindow {
       try {
         while (this.feed.events >= this.nextSequence && (await this.readOnce()));
         // A replica of the stream may lag slightly behind the leader, so the read is retried.
-        if (this.feed.events >= this.nextSequence) await this.again();
+        if (this.feed.events >= this.nextSequence) await this.scheduleReadAgain();
       } catch {
-        await this.again();
+        await this.scheduleReadAgain();
       }
     }
   }
@@ -134,14 +134,14 @@ export class EventWindow {
     return true;
   }
 
-  private async again(): Promise<void> {
+  private async scheduleReadAgain(): Promise<void> {
     await this.pause(READ_RETRY_MS);
     this.readAgain = true;
   }
 
   private addPart(part: StoredPart): void {
     this.nextSequence = part.sequence + 1;
-    const frame = this.assembler.add(part);
+    const frame = this.assembler.addPart(part);
     if (!frame) return;
     this.frames.push(frame);
     this.bytes += frame.line.length;

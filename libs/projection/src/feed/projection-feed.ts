@@ -91,19 +91,19 @@ export class ProjectionFeed {
     this.heardAtMs = this.options.clock.nowMs();
     this.eventSequence = Math.max(this.eventSequence, announcement.eventSequence);
     if (to <= this.appliedTo) {
-      if (to === this.appliedTo) this.tellListeners(); // EVENTS may have become known only now
+      if (to === this.appliedTo) this.notifyListeners(); // EVENTS may have become known only now
       return;
     }
     const missed = from > this.appliedTo;
     this.appliedTo = to;
     this.appliedAtMs = announcement.appliedAtMs;
     for (const { index, requestId, verdict, keys } of entries) {
-      if (verdict) this.remember(index, { requestId, verdict });
+      if (verdict) this.storeVerdict(index, { requestId, verdict });
       if (!missed) this.watches.wake(keys);
     }
     if (missed) this.watches.wakeAll();
-    this.settle();
-    this.tellListeners();
+    this.resolveReached();
+    this.notifyListeners();
   }
 
   /**
@@ -116,8 +116,8 @@ export class ProjectionFeed {
     this.appliedTo = applied;
     this.appliedAtMs = this.options.clock.nowMs();
     this.watches.wakeAll();
-    this.settle();
-    this.tellListeners();
+    this.resolveReached();
+    this.notifyListeners();
   }
 
   /**
@@ -128,10 +128,10 @@ export class ProjectionFeed {
    * database
    */
   async waitFor(index: number, timeoutMs: number, requestId?: string): Promise<Verdict> {
-    const isThere = index <= this.appliedTo || (await this.reach(index, timeoutMs));
+    const isThere = index <= this.appliedTo || (await this.awaitIndex(index, timeoutMs));
     const projected = isThere
-      ? (this.verdicts.get(index) ?? (await this.recorded(index)))
-      : await this.lastChance(index);
+      ? (this.verdicts.get(index) ?? (await this.recordedVerdict(index)))
+      : await this.queryVerdict(index);
     if (requestId !== undefined && projected.requestId !== requestId) throw new OtherTransactionError(index);
     return projected.verdict;
   }
@@ -159,7 +159,7 @@ export class ProjectionFeed {
    * many callers wait.
    */
   async announced(index: number, timeoutMs: number): Promise<boolean> {
-    return index <= this.appliedTo || (await this.reach(index, timeoutMs));
+    return index <= this.appliedTo || (await this.awaitIndex(index, timeoutMs));
   }
 
   /** Calls the listener synchronously after every advance. Returns a function that stops it. */
@@ -177,7 +177,7 @@ export class ProjectionFeed {
     for (const set of this.waiters.values()) for (const waiter of set) waiter(false);
   }
 
-  private reach(index: number, timeoutMs: number): Promise<boolean> {
+  private awaitIndex(index: number, timeoutMs: number): Promise<boolean> {
     if (this.stopped || this.waiting >= MAX_VERDICT_WAITERS) return Promise.resolve(false);
     return new Promise((resolve) => {
       const waiter: VerdictWaiter = (reached) => {
@@ -198,18 +198,18 @@ export class ProjectionFeed {
   }
 
   /** Queries PostgreSQL, which may have the transaction although no announcement arrived. */
-  private async lastChance(index: number): Promise<ProjectedTxn> {
+  private async queryVerdict(index: number): Promise<ProjectedTxn> {
     if (this.stopped) throw new ProjectionBehindError(index, this.appliedTo);
-    return this.recorded(index);
+    return this.recordedVerdict(index);
   }
 
-  private async recorded(index: number): Promise<ProjectedTxn> {
+  private async recordedVerdict(index: number): Promise<ProjectedTxn> {
     const recorded = await this.options.record.txnVerdict(index);
     if (!recorded) throw new ProjectionBehindError(index, this.appliedTo);
     return recorded;
   }
 
-  private remember(index: number, projected: ProjectedTxn): void {
+  private storeVerdict(index: number, projected: ProjectedTxn): void {
     this.verdicts.set(index, projected);
     if (this.verdicts.size <= RECENT_VERDICTS) return;
     for (const oldest of this.verdicts.keys()) {
@@ -219,11 +219,11 @@ export class ProjectionFeed {
   }
 
   /** O(awaited indexes), which are few compared with the transactions and nearly all reached. */
-  private settle(): void {
+  private resolveReached(): void {
     for (const [index, set] of this.waiters) if (index <= this.appliedTo) for (const waiter of set) waiter(true);
   }
 
-  private tellListeners(): void {
+  private notifyListeners(): void {
     for (const listener of this.listeners) listener(this.appliedTo, this.eventSequence);
   }
 

@@ -30,7 +30,7 @@ export class HistoryRetention {
    * Returns the last index older than `beforeNs` that a start from PostgreSQL does not need from the log, with `keep`
    * more indexes left for copies of the state that are behind. 0 for none.
    */
-  async expendable(beforeNs: number, keep: number): Promise<number> {
+  async expendableIndex(beforeNs: number, keep: number): Promise<number> {
     const { rows } = await this.pool.query<{ index: number }>({
       text: `select least(p.applied - $2, old.index) as index from projection p,
         lateral (select index from txn where time_ns < $1 order by time_ns desc limit 1) old where p.id = 1`,

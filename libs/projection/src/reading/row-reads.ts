@@ -164,7 +164,7 @@ export class RowReads {
       const listed = pageOf(keys, chunk.index, chunk.rows);
       const made = listed.rows.map(({ ID, ModifyIndex }) => kept.get(ID, ModifyIndex));
       const missing = listed.rows.filter((_, at) => made[at] === undefined).map(({ ID }) => ID);
-      const fresh = await madeOf(client, missing, kept);
+      const fresh = await readMade(client, missing, kept);
       const rows = listed.rows.flatMap(({ ID }, at) => made[at] ?? fresh.get(ID) ?? []);
       return { ...listed, rows };
     });
@@ -227,7 +227,7 @@ const keyOf = ({ id, create_index, modify_index }: KeyColumns): AllocKey => ({
   ModifyIndex: modify_index,
 });
 
-async function madeOf<Made>(
+async function readMade<Made>(
   client: PoolClient,
   ids: readonly string[],
   kept: KeptRows<Allocation, Made>,

@@ -47,10 +47,10 @@ export class Watches {
     if (this.open >= MAX_WATCHES) throw new TooManyWatchesError();
     const watch = new OpenWatch(this.timers, () => {
       this.open -= 1;
-      for (const [table, key] of keys) this.forget(table, key, watch);
+      for (const [table, key] of keys) this.removeWatch(table, key, watch);
     });
     this.open += 1;
-    for (const [table, key] of keys) this.remember(table, key, watch);
+    for (const [table, key] of keys) this.addWatch(table, key, watch);
     return watch;
   }
 
@@ -60,9 +60,9 @@ export class Watches {
    */
   listen(keys: readonly WatchKey[], run: () => void): () => void {
     const listener: Woken = { wake: run, close: () => {} };
-    for (const [table, key] of keys) this.remember(table, key, listener);
+    for (const [table, key] of keys) this.addWatch(table, key, listener);
     return () => {
-      for (const [table, key] of keys) this.forget(table, key, listener);
+      for (const [table, key] of keys) this.removeWatch(table, key, listener);
     };
   }
 
@@ -90,7 +90,7 @@ export class Watches {
       for (const set of watched.values()) for (const watch of set) watch.close();
   }
 
-  private remember(table: TableName, key: string, watch: Woken): void {
+  private addWatch(table: TableName, key: string, watch: Woken): void {
     let watched = this.byTable.get(table);
     if (!watched) this.byTable.set(table, (watched = new Map()));
     const set = watched.get(key);
@@ -98,7 +98,7 @@ export class Watches {
     else watched.set(key, new Set([watch]));
   }
 
-  private forget(table: TableName, key: string, watch: Woken): void {
+  private removeWatch(table: TableName, key: string, watch: Woken): void {
     const watched = this.byTable.get(table);
     const set = watched?.get(key);
     set?.delete(watch);

@@ -42,13 +42,13 @@ export async function carefulWrite(
   await client.query('set constraints all immediate'); // what the commit would refuse is refused by its statement
   await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to, null, batch.framed] });
   const rewritten = [...rewrittenBy(batch)];
-  if (rewritten.length > 0) await run(client, FORGET_SET_ASIDE.of(rewritten, texts));
+  if (rewritten.length > 0) await runStep(client, FORGET_SET_ASIDE.of(rewritten, texts));
   const refused: SetAsideRow[] = [];
   for (const portion of portionsOf(batch, applied, texts))
     for (let from = 0; from < portion.size; from += MAX_TRIED_ROWS)
       for (const item of await stored(client, portion, from, Math.min(from + MAX_TRIED_ROWS, portion.size)))
         refused.push(item);
-  if (batch.tableIndexes.length > 0) await run(client, MOVE_TABLE_INDEXES.of(batch.tableIndexes, texts));
+  if (batch.tableIndexes.length > 0) await runStep(client, MOVE_TABLE_INDEXES.of(batch.tableIndexes, texts));
   return refused;
 }
 
@@ -102,21 +102,21 @@ export async function refusalOf(client: PoolClient, stepOf: () => Step): Promise
     step = stepOf();
   } catch (error) {
     if (!isEncodingError(error)) throw error;
-    return { sqlstate: '', error: shown(error) };
+    return { sqlstate: '', error: shownError(error) };
   }
   await client.query('savepoint row');
   try {
-    await run(client, step);
+    await runStep(client, step);
     await client.query('release savepoint row');
     return undefined;
   } catch (error) {
     if (!isDataError(error)) throw error;
     await client.query('rollback to savepoint row; release savepoint row');
-    return { sqlstate: databaseErrorCode(error), error: shown(error) };
+    return { sqlstate: databaseErrorCode(error), error: shownError(error) };
   }
 }
 
-const shown = (error: unknown): string => errorText(error).slice(0, MAX_SHOWN_CHARS);
+const shownError = (error: unknown): string => errorText(error).slice(0, MAX_SHOWN_CHARS);
 
-const run = (client: PoolClient, step: Step): Promise<unknown> =>
+const runStep = (client: PoolClient, step: Step): Promise<unknown> =>
   step instanceof CopyIn ? client.query(step).done : client.query(step);

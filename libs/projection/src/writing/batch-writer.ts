@@ -26,7 +26,7 @@ import {
   STORE_ALLOC_JOBS,
   TABLE_STATEMENTS,
 } from './statements.js';
-import { inTwoTrips, type Outgoing } from '../database/transaction.js';
+import { runInTwoTrips, type Outgoing } from '../database/transaction.js';
 
 /**
  * Rows of one statement: few enough that building a statement and executing the previous one alternate, and enough to
@@ -78,7 +78,7 @@ export class BatchWriter {
     const from = assertConsecutive(applied) - 1;
     for (;;)
       try {
-        await inTwoTrips(
+        await runInTwoTrips(
           this.pool,
           (outgoing) => sendBatch(outgoing, foldBatch(applied, framed), texts, this.anyAside),
           condition,
@@ -86,7 +86,7 @@ export class BatchWriter {
         return [];
       } catch (error) {
         await condition; // of two failures the condition's counts
-        if (isNotMoved(error)) await this.lookAgain(from);
+        if (isNotMoved(error)) await this.updateStanding(from);
         else if (isDataError(error) || isEncodingError(error)) return await this.writeCarefully(applied, from, framed);
         else throw error;
       }
@@ -108,8 +108,8 @@ export class BatchWriter {
   }
 
   /** Updates the guess, or finds that the projection was moved. @throws ProjectionMovedError */
-  private async lookAgain(from: number): Promise<void> {
-    const { applied, aside } = await this.standing();
+  private async updateStanding(from: number): Promise<void> {
+    const { applied, aside } = await this.readStanding();
     if (applied !== from || aside === this.anyAside) throw new ProjectionMovedError(from, applied);
     this.anyAside = aside;
   }
@@ -121,9 +121,9 @@ export class BatchWriter {
    * @throws ProjectionMovedError
    */
   async rewrite(batch: Batch, keepsHistoryTo: number, framed?: number): Promise<void> {
-    const { aside } = await this.standing();
+    const { aside } = await this.readStanding();
     try {
-      await inTwoTrips(this.pool, async (outgoing) => {
+      await runInTwoTrips(this.pool, async (outgoing) => {
         const forgotten = [FORGET_TXNS, FORGET_TXN_OBJECTS, FORGET_LOG_HASHES].map((statement) =>
           begun(outgoing.client, { ...statement, values: [keepsHistoryTo] }),
         );
@@ -136,7 +136,7 @@ export class BatchWriter {
     }
   }
 
-  private async standing(): Promise<{ readonly applied: number; readonly aside: boolean }> {
+  private async readStanding(): Promise<{ readonly applied: number; readonly aside: boolean }> {
     const { rows } = await this.pool.query<{ applied: number; aside: boolean }>({
       ...READ_STANDING,
       types: columnTypes,

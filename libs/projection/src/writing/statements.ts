@@ -86,7 +86,7 @@ export interface TableStatements<Row> {
 }
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
-const together = (names: readonly string[], left: string, right: string, by: string): string =>
+const columnPairs = (names: readonly string[], left: string, right: string, by: string): string =>
   names.map((name) => `${left}"${name}" = ${right}"${name}"`).join(by);
 
 function tableStatements<Row extends object>(
@@ -104,13 +104,13 @@ function tableStatements<Row extends object>(
       `upsert_${table}`,
       stored,
       (rows) => `insert into "${table}" (${quoted(names)}) select * from ${rows}
-        on conflict (${quoted(primaryKey)}) do update set ${together(updated, '', 'excluded.', ', ')}`,
+        on conflict (${quoted(primaryKey)}) do update set ${columnPairs(updated, '', 'excluded.', ', ')}`,
     ),
     remove: unnesting(
       `remove_${table}`,
       keys,
       (rows) => `delete from "${table}" t using ${rows} as x(${quoted(keyNames)})
-        where ${together(keyNames, 't.', 'x.', ' and ')}`,
+        where ${columnPairs(keyNames, 't.', 'x.', ' and ')}`,
     ),
   };
 }
