@@ -107,6 +107,14 @@ describe('what the log says of a role', () => {
     ]);
   });
 
+  it('AU-281: what another role wrote is for its own holder to record', () => {
+    const { role, apply, events } = setup();
+    void role.start(TERM);
+    apply('Ignore', {}, { role: 'nodes', epoch: 9 });
+    expect(apply('RootKeyUpsert', KEY).verdict.kind).toBe('accepted');
+    expect(events).toEqual([]);
+  });
+
   it('AU-281: a process without the role records nothing, so that each transaction has one record', () => {
     const { role, apply, events, seen } = setup();
     apply('RootKeyUpsert', KEY, FENCE);
