@@ -15,7 +15,7 @@ import type { MachineIntroduction } from './contact/introduction.js';
 import { ContactEffects } from './contact/contact-effects.js';
 import { DEV_RETRY_MS } from './contact/heartbeat-pace.js';
 import { OrderedUpdates } from './contact/ordered-updates.js';
-import { OwedStates } from './contact/owed-states.js';
+import { StateResender } from './contact/state-resender.js';
 import { PendingUpdates } from './contact/pending-updates.js';
 import { PullEffects } from './contact/pull-effects.js';
 import { PullLoop } from './contact/pull-loop.js';
@@ -136,12 +136,12 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
     acknowledgements: allocations,
   });
 
-  const owedStates = new OwedStates({ allocations, pending, serversAsked });
+  const stateResender = new StateResender({ allocations, pending, serversAsked });
   const receiver = new PullEffects({
     allocations,
     serversAsked,
     contact,
-    owedStates,
+    stateResender,
     updates,
     pushLoop,
     collector,
@@ -159,7 +159,7 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
     receiver,
     hearsTerms,
   });
-  const contactEffects = new ContactEffects(pullLoop, owedStates);
+  const contactEffects = new ContactEffects(pullLoop, stateResender);
 
   return { pending, allocations, contact, collector, disconnectStops, pushLoop, pullLoop, contactEffects };
 }

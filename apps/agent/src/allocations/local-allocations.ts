@@ -10,7 +10,7 @@ import type { AllocationRecord } from './records/allocation-record.js';
 import { abandonAllocation } from './records/lost-directory.js';
 import { restoreDecision } from './records/restore-decision.js';
 import type { KnownAlloc } from '../contact/allocation-diff.js';
-import type { ReportingAllocations } from '../contact/owed-states.js';
+import type { ReportingAllocations } from '../contact/state-resender.js';
 import type { PendingUpdates } from '../contact/pending-updates.js';
 import type { KnownAllocations, Pulled, PulledAlloc, PullReceiver } from '../contact/pull-loop.js';
 import type { Acknowledgements } from '../contact/push-loop.js';

@@ -1,16 +1,16 @@
 import type { NodeStatus } from '@waybill/model';
-import type { OwedStates } from './owed-states.js';
+import type { StateResender } from './state-resender.js';
 import type { PullLoop } from './pull-loop.js';
 import type { ContactListener } from './server-contact.js';
 
 /**
- * ContactEffects starts the pull at a state that has the first registration (AG-202), and passes heartbeats on to the
- * owed states (AG-68).
+ * ContactEffects starts the pull at a state that has the first registration (AG-202), and passes heartbeats on to
+ * StateResender (AG-68).
  */
 export class ContactEffects implements ContactListener {
   constructor(
     private readonly pullLoop: Pick<PullLoop, 'start'>,
-    private readonly owedStates: Pick<OwedStates, 'handleNodeStatus'>,
+    private readonly stateResender: Pick<StateResender, 'handleNodeStatus'>,
   ) {}
 
   registered(index: number): void {
@@ -18,6 +18,6 @@ export class ContactEffects implements ContactListener {
   }
 
   handleNodeStatus(status: NodeStatus): void {
-    this.owedStates.handleNodeStatus(status);
+    this.stateResender.handleNodeStatus(status);
   }
 }

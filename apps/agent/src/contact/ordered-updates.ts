@@ -20,7 +20,7 @@ export class RestoredMeanwhileError extends Error {
  */
 export class OrderedUpdates implements UpdateSender {
   /** The index of the last update that the servers are known to have taken. */
-  private lastTold = 0;
+  private lastReported = 0;
   /** The index of the last restore that this machine has heard of; 0 if there was none. */
   private restoredIndex = 0;
 
@@ -42,12 +42,12 @@ export class OrderedUpdates implements UpdateSender {
   async send(Allocs: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void> {
     const { ID: NodeID, SecretID } = this.node();
     const known = this.restoredIndex;
-    let After = Math.max(this.lastTold, known);
+    let After = Math.max(this.lastReported, known);
     await retryUntilAccepted(async () => {
       const update = { NodeID, SecretID, Allocs, After };
       const { Index, Taken, RestoredIndex = 0 } = await this.rpc.ask(updateAllocs, update, { traceparent });
       if (!Taken && RestoredIndex > known) throw new RestoredMeanwhileError();
-      this.lastTold = After = Index;
+      this.lastReported = After = Index;
       return Taken ? Index : undefined;
     });
   }

@@ -1,6 +1,6 @@
 import type { Gate } from '../waiting/gate.js';
 import type { OrderedUpdates } from './ordered-updates.js';
-import type { OwedStates } from './owed-states.js';
+import type { StateResender } from './state-resender.js';
 import type { Pulled, PullListener, PullReceiver } from './pull-loop.js';
 import type { PushLoop } from './push-loop.js';
 import type { ServerContact } from './server-contact.js';
@@ -10,7 +10,7 @@ export interface PullEffectsDependencies {
   /** The gate that this class opens with the first pull. */
   readonly serversAsked: Gate;
   readonly contact: Pick<ServerContact, 'nodeChanged' | 'heartbeatNow'>;
-  readonly owedStates: Pick<OwedStates, 'handleAppliedList'>;
+  readonly stateResender: Pick<StateResender, 'handleAppliedList'>;
   readonly updates: Pick<OrderedUpdates, 'recordRestore'>;
   readonly pushLoop: Pick<PushLoop, 'startSending'>;
   readonly collector: { collectIfFull(): void };
@@ -29,7 +29,7 @@ export class PullEffects implements PullListener {
     this.deps.serversAsked.open();
     // The servers' record of this machine may be as old as the archive that was restored (OP-47).
     if (pulled.isRestored) this.deps.contact.nodeChanged();
-    this.deps.owedStates.handleAppliedList(pulled.isRestored);
+    this.deps.stateResender.handleAppliedList(pulled.isRestored);
     this.deps.pushLoop.startSending();
     this.deps.collector.collectIfFull();
     this.deps.disconnectStops.stopOverdue();

@@ -44,8 +44,8 @@ export interface PushDependencies {
  * one is repeated after a pause with the newest states. Limit: MAX_PUSH_ALLOCS per request.
  */
 export class PushLoop implements PendingUpdatesListener {
-  private looks = 0;
-  private cancelLook: CancelTimer | undefined;
+  private checks = 0;
+  private cancelCheck: CancelTimer | undefined;
   private mode: 'held' | 'looking' | 'sending' | 'stopped' = 'held';
 
   constructor(private readonly deps: PushDependencies) {
@@ -54,7 +54,7 @@ export class PushLoop implements PendingUpdatesListener {
 
   /** Plans a look. Resent states go out with the next look, a change with one of the next looks (AG-62, AG-68). */
   updateAdded(isResent: boolean): void {
-    if (isResent) this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
+    if (isResent) this.checks = LOOKS_PER_ORDINARY_PUSH - 1;
     this.schedulePush(PUSH_LOOK_MS);
   }
 
@@ -68,24 +68,24 @@ export class PushLoop implements PendingUpdatesListener {
   /** Sends the pending updates once more, best effort (AG-344), and ends. */
   async stop(): Promise<void> {
     const wasLooking = this.mode === 'looking';
-    this.cancelLook?.();
+    this.cancelCheck?.();
     this.mode = 'stopped';
     if (wasLooking && this.dropConfirmed() > 0) await this.sendOnce(this.nextUpdates()).catch(() => undefined);
   }
 
   private schedulePush(delayMs: number): void {
-    if (this.mode !== 'looking' || this.cancelLook || this.deps.pending.size === 0) return;
-    this.cancelLook = this.deps.timers.after(delayMs, () => {
-      this.cancelLook = undefined;
+    if (this.mode !== 'looking' || this.cancelCheck || this.deps.pending.size === 0) return;
+    this.cancelCheck = this.deps.timers.after(delayMs, () => {
+      this.cancelCheck = undefined;
       void this.pushIfDue();
     });
   }
 
   private async pushIfDue(): Promise<void> {
     if (this.mode !== 'looking') return;
-    this.looks++;
+    this.checks++;
     if (this.dropConfirmed() === 0) return;
-    if (!this.isUrgent() && this.looks % LOOKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_LOOK_MS);
+    if (!this.isUrgent() && this.checks % LOOKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_LOOK_MS);
     this.mode = 'sending';
     let delayMs = PUSH_LOOK_MS;
     try {
@@ -93,7 +93,7 @@ export class PushLoop implements PendingUpdatesListener {
       if (this.deps.pending.size > 0) delayMs = 0;
     } catch (error) {
       delayMs = this.deps.retryMs + this.deps.random() * Math.min(PUSH_RETRY_RANDOM_MS, this.deps.retryMs);
-      this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
+      this.checks = LOOKS_PER_ORDINARY_PUSH - 1;
       this.deps.logger.warn('states of allocations could not be sent; trying again', {
         error,
         retryMs: Math.round(delayMs),

@@ -65,10 +65,10 @@ export class ServerContact {
   private cancel: CancelTimer | undefined;
   private lastSuccess: number | undefined;
   private ttlMs = 0;
-  private told: NodeStanding | undefined;
+  private reported: NodeStanding | undefined;
   /** Whether the servers have yet to hear of a change of this machine. */
-  private owesChange = false;
-  private isTellingChange = false;
+  private hasUnreportedChange = false;
+  private isReportingChange = false;
   private isHeartbeatUnderWay = false;
   private listener: ContactListener | undefined;
 
@@ -89,7 +89,7 @@ export class ServerContact {
 
   /** The standing in the last answer; undefined before the first. */
   get standing(): NodeStanding | undefined {
-    return this.told;
+    return this.reported;
   }
 
   /**
@@ -112,7 +112,7 @@ export class ServerContact {
    * after the next successful heartbeat. Changes in the meantime are sent together.
    */
   nodeChanged(): void {
-    this.owesChange = true;
+    this.hasUnreportedChange = true;
     void this.reportNodeChange();
   }
 
@@ -122,18 +122,18 @@ export class ServerContact {
   }
 
   private async reportNodeChange(): Promise<void> {
-    if (this.isTellingChange) return;
-    this.isTellingChange = true;
+    if (this.isReportingChange) return;
+    this.isReportingChange = true;
     try {
-      while (this.owesChange && this.mode === 'heartbeating') {
-        this.owesChange = false;
+      while (this.hasUnreportedChange && this.mode === 'heartbeating') {
+        this.hasUnreportedChange = false;
         await this.registrations.send(() => this.registeredNode());
       }
     } catch (error) {
-      this.owesChange = true;
+      this.hasUnreportedChange = true;
       this.deps.logger.warn('a change of this machine could not be told; trying again', { error });
     } finally {
-      this.isTellingChange = false;
+      this.isReportingChange = false;
     }
   }
 
@@ -144,7 +144,7 @@ export class ServerContact {
   private async registerNode(): Promise<void> {
     if (this.mode !== 'registering') return;
     try {
-      this.owesChange = false;
+      this.hasUnreportedChange = false;
       const token = await this.deps.introduction?.token();
       const answer = await this.registrations.send(() => this.registeredNode(), token);
       await this.remember((introduction) => introduction.registered());
@@ -221,7 +221,7 @@ export class ServerContact {
   private handleAnswer(answer: NodeUpdateResponse): void {
     const { Status, SchedulingEligibility } = answer;
     this.deps.hearsTerms?.(answer.Terms);
-    this.told = { Status, SchedulingEligibility };
+    this.reported = { Status, SchedulingEligibility };
     this.lastSuccess = this.deps.clock.nowMs();
     this.ttlMs = msFromNs(answer.HeartbeatTTL) || this.ttlMs || DEV_RETRY_MS;
   }

@@ -62,7 +62,7 @@ export class AllocationIdentities {
   private tokens = new Map<string, KeptToken>();
   private readonly listeners = new Map<string, Set<RenewalListener>>();
   /** Identities by task that were renewed after an earlier agent gave the task its tokens, without a listener. */
-  private readonly untold = new Map<string, Set<string>>();
+  private readonly unreported = new Map<string, Set<string>>();
   private isRestored = false;
   private failures = 0;
   private cancel: CancelTimer = () => {};
@@ -112,8 +112,8 @@ export class AllocationIdentities {
     this.listeners.set(task, listeners);
     listeners.add(tell);
     signal.addEventListener('abort', () => listeners.delete(tell), { once: true });
-    const untold = [...(this.untold.get(task) ?? [])];
-    this.untold.delete(task);
+    const untold = [...(this.unreported.get(task) ?? [])];
+    this.unreported.delete(task);
     if (as === 'restored' && untold.length > 0) tell(untold);
   }
 
@@ -210,7 +210,8 @@ export class AllocationIdentities {
       const identities = renewed.filter((token) => token.task === task).map(({ identity }) => identity);
       const listeners = [...(this.listeners.get(task) ?? [])];
       for (const listener of listeners) listener(identities);
-      if (listeners.length === 0) this.untold.set(task, new Set([...(this.untold.get(task) ?? []), ...identities]));
+      if (listeners.length === 0)
+        this.unreported.set(task, new Set([...(this.unreported.get(task) ?? []), ...identities]));
     }
   }
 }

@@ -147,7 +147,7 @@ export class AllocationServices {
       const notifyWorkload = () => this.deps.workload.checkChanged();
       this.running.set(
         id,
-        new CheckRunner(check, { ...this.deps, changed: notifyWorkload, looked }, this.restored.get(id)),
+        new CheckRunner(check, { ...this.deps, changed: notifyWorkload, reportOutcome: looked }, this.restored.get(id)),
       );
       this.restored.delete(id);
     }

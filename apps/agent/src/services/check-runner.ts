@@ -9,7 +9,7 @@ export interface CheckRunnerDependencies {
   /** Is called after each change of the status. */
   readonly changed: () => void;
   /** Is called after every result. */
-  readonly looked?: (passed: boolean) => void;
+  readonly reportOutcome?: (passed: boolean) => void;
 }
 
 /**
@@ -75,7 +75,7 @@ export class CheckRunner {
     this.passing = result.ok ? (this.passing ?? nowMs) : undefined;
     this.cancelTimer = timers.after(msFromNs(this.check.spec.Interval), () => void this.runOnce());
     if (before.Status !== this.result.Status) this.deps.changed();
-    this.deps.looked?.(result.ok);
+    this.deps.reportOutcome?.(result.ok);
   }
 
   private async probeOnce(): Promise<ProbeResult> {

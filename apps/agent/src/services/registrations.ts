@@ -30,7 +30,7 @@ export class Registrations {
    * the wanted form.
    */
   private readonly known = new Map<string, string>();
-  private telling: Promise<void> | undefined;
+  private updating: Promise<void> | undefined;
   private failures = 0;
   private cancelRetry: CancelTimer = () => {};
   private isClosed = false;
@@ -60,10 +60,10 @@ export class Registrations {
 
   private async updateServers(): Promise<void> {
     this.cancelRetry();
-    await this.telling;
+    await this.updating;
     if (this.isClosed || this.isEven) return;
-    this.telling ??= this.sendDifference().finally(() => (this.telling = undefined));
-    await this.telling;
+    this.updating ??= this.sendDifference().finally(() => (this.updating = undefined));
+    await this.updating;
   }
 
   private get isEven(): boolean {

@@ -6,12 +6,12 @@ export const WAIT_NOTICE_MS = 3_000;
 /** WaitNotice reports the reason of a wait, unless the wait is short. One timer during the wait; `set('')` ends it. */
 export class WaitNotice {
   private text = '';
-  private told = '';
+  private emitted = '';
   private cancel: CancelTimer | undefined;
 
   constructor(
     private readonly timers: Timers,
-    private readonly tell: (text: string) => void,
+    private readonly emitText: (text: string) => void,
   ) {}
 
   /** Sets the reason of the wait, as people see it; empty ends the wait. */
@@ -20,13 +20,13 @@ export class WaitNotice {
     if (text === '') {
       this.cancel?.();
       this.cancel = undefined;
-    } else if (text !== this.told) this.cancel ??= this.timers.after(WAIT_NOTICE_MS, () => this.onTime());
+    } else if (text !== this.emitted) this.cancel ??= this.timers.after(WAIT_NOTICE_MS, () => this.onTime());
   }
 
   private onTime(): void {
     this.cancel = undefined;
-    if (this.text === this.told) return;
-    this.told = this.text;
-    this.tell(this.text);
+    if (this.text === this.emitted) return;
+    this.emitted = this.text;
+    this.emitText(this.text);
   }
 }

@@ -47,7 +47,7 @@ export interface Subscription {
 export class StreamPermit {
   private readonly ending = new AbortController();
   private caller: Caller | undefined;
-  private look: Promise<void> = Promise.resolve();
+  private checking: Promise<void> = Promise.resolve();
   private cancelExpiry: CancelTimer | undefined;
   private readonly unlisten: () => void;
 
@@ -77,7 +77,7 @@ export class StreamPermit {
 
   /** Resolves when all reported changes are checked. The result is false if the right has ended. */
   async settled(): Promise<boolean> {
-    for (let seen; seen !== this.look;) await (seen = this.look);
+    for (let seen; seen !== this.checking;) await (seen = this.checking);
     return !this.ended.aborted;
   }
 
@@ -97,7 +97,7 @@ export class StreamPermit {
   }
 
   private checkAgain(): void {
-    this.look = this.look.then(() => this.check()).catch(() => this.end());
+    this.checking = this.checking.then(() => this.check()).catch(() => this.end());
   }
 
   private async check(): Promise<void> {

@@ -33,7 +33,7 @@ const WELL = `${ENDED}0`;
 export class SecretsMemory {
   private shell: ChildProcessByStdio<Writable, Readable, null> | undefined;
   /** The unanswered requests, in order. */
-  private asked: ((trouble: string) => void)[] = [];
+  private pendingMounts: ((trouble: string) => void)[] = [];
 
   private constructor() {}
 
@@ -86,7 +86,7 @@ export class SecretsMemory {
   private mount(directory: string): Promise<string> {
     return new Promise((resolve) => {
       this.shell ??= this.startShell();
-      this.asked.push(resolve);
+      this.pendingMounts.push(resolve);
       this.shell.stdin.write(`${directory}\n`);
     });
   }
@@ -96,13 +96,13 @@ export class SecretsMemory {
     let said: string[] = [];
     createInterface(shell.stdout).on('line', (line) => {
       if (!line.startsWith(ENDED)) return void said.push(line);
-      this.asked.shift()?.(line === WELL ? '' : said.join(' ') || 'mount failed');
+      this.pendingMounts.shift()?.(line === WELL ? '' : said.join(' ') || 'mount failed');
       said = [];
     });
     shell.stdin.on('error', () => {}); // the shell's exit reports it
     const handleShellEnd = (): void => {
       this.shell = undefined;
-      for (const answer of this.asked.splice(0)) answer('the shell that mounts has ended');
+      for (const answer of this.pendingMounts.splice(0)) answer('the shell that mounts has ended');
     };
     shell.once('error', handleShellEnd).once('exit', handleShellEnd);
     return shell;

@@ -18,7 +18,7 @@ export type StrayEngine = Pick<Docker, 'listContainers' | 'getContainer'>;
  */
 export class Strays {
   private suspected = new Set<string>();
-  private lookMs: number;
+  private scanMs: number;
 
   constructor(
     private readonly agent: string,
@@ -26,14 +26,14 @@ export class Strays {
     private readonly monotonic: Clock,
   ) {
     // The first search waits until the agent has restored the tasks of its predecessor.
-    this.lookMs = monotonic.nowMs() + STRAY_PERIOD_MS;
+    this.scanMs = monotonic.nowMs() + STRAY_PERIOD_MS;
   }
 
   /** Searches if the interval has passed. @returns the names of the removed containers */
   async remove(engine: StrayEngine): Promise<string[]> {
     const nowMs = this.monotonic.nowMs();
-    if (nowMs < this.lookMs) return [];
-    this.lookMs = nowMs + STRAY_PERIOD_MS;
+    if (nowMs < this.scanMs) return [];
+    this.scanMs = nowMs + STRAY_PERIOD_MS;
     const own = await engine.listContainers({ all: true, filters: { label: [`${AGENT_LABEL}=${this.agent}`] } });
     const unknown = own.filter(({ Labels }) => !this.isKnown(Labels[TASK_LABEL] ?? ''));
     const strays = unknown.filter(({ Id }) => this.suspected.has(Id));

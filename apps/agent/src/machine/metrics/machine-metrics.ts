@@ -62,7 +62,7 @@ export class MachineMetrics {
   private lastMs = 0;
   private readonly oomKills = new OomKills();
   /** Ids of allocations whose drivers have not answered yet. They are not asked again until they have. */
-  private readonly asked = new Set<string>();
+  private readonly measuring = new Set<string>();
 
   constructor(private readonly options: MachineMetricsOptions) {}
 
@@ -123,8 +123,8 @@ export class MachineMetrics {
   }
 
   private async usageOf({ alloc, source }: Looked): Promise<Series[]> {
-    if (this.asked.has(alloc.ID)) return [];
-    this.asked.add(alloc.ID);
+    if (this.measuring.has(alloc.ID)) return [];
+    this.measuring.add(alloc.ID);
     try {
       const { Tasks } = await source.usage('');
       return Object.entries(Tasks).flatMap(([task, { ResourceUsage }]) =>
@@ -133,7 +133,7 @@ export class MachineMetrics {
     } catch {
       return []; // the driver cannot answer; the task's own state shows what is wrong
     } finally {
-      this.asked.delete(alloc.ID);
+      this.measuring.delete(alloc.ID);
     }
   }
 

@@ -26,7 +26,7 @@ export interface DriverWatchDependencies {
  */
 export class DriverWatch {
   private cancel: CancelTimer = () => {};
-  private readonly asked = new Set<string>();
+  private readonly fingerprinting = new Set<string>();
   /** The drivers that have changed while they were asked. */
   private readonly again = new Set<string>();
 
@@ -50,15 +50,15 @@ export class DriverWatch {
 
   /** Asks at once. A driver that is being asked may have answered already, so it is asked once more. */
   private fingerprintChanged(name: string, driver: Driver): void {
-    if (this.asked.has(name)) this.again.add(name);
+    if (this.fingerprinting.has(name)) this.again.add(name);
     else void this.fingerprint(name, driver);
   }
 
   private async fingerprint(name: string, driver: Driver): Promise<void> {
-    if (this.asked.has(name)) return;
-    this.asked.add(name);
+    if (this.fingerprinting.has(name)) return;
+    this.fingerprinting.add(name);
     const print = await fingerprintOf(driver);
-    this.asked.delete(name);
+    this.fingerprinting.delete(name);
     if (this.again.delete(name)) void this.fingerprint(name, driver);
     const event = this.deps.node.driver(name, describeDriver(print, this.deps.clock.nowMs()));
     if (event) this.deps.emit(event);

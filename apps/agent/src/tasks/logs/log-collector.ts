@@ -46,7 +46,7 @@ export class LogCollector {
   private readonly streams = new Map<string, { stop: () => void; done: Promise<void> }>();
   private watcher: FSWatcher | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private readonly looking = new SharedRun(() => this.scanStreams());
+  private readonly scanning = new SharedRun(() => this.scanStreams());
   private stopped = false;
 
   constructor(
@@ -73,7 +73,7 @@ export class LogCollector {
     this.stopped = true;
     this.watcher?.close();
     clearInterval(this.timer);
-    await this.looking.settled();
+    await this.scanning.settled();
     const open = [...this.streams.values()];
     for (const { stop } of open) stop();
     await Promise.all(open.map(({ done }) => done));
@@ -81,7 +81,7 @@ export class LogCollector {
 
   /** Resolves when all current streams are being read. At most one scan of the directory runs at a time. */
   async scan(): Promise<void> {
-    if (!this.stopped) await this.looking.requestRun();
+    if (!this.stopped) await this.scanning.requestRun();
   }
 
   private async scanStreams(): Promise<void> {

@@ -38,7 +38,7 @@ export class PluginInstance {
   private info: CSIInfo;
   private isKnown = false;
   private isWithdrawn = false;
-  private isLooking = false;
+  private isProbing = false;
   /** Whether a change was reported during the current round. */
   private hasChanged = false;
   private cancel: CancelTimer = () => {};
@@ -74,8 +74,8 @@ export class PluginInstance {
   /** Begins a round now, and continues with rounds. */
   probe(): void {
     this.cancel();
-    this.hasChanged = this.isLooking;
-    if (!this.isLooking) void this.runRound();
+    this.hasChanged = this.isProbing;
+    if (!this.isProbing) void this.runRound();
   }
 
   /** Stops the rounds without a report. */
@@ -92,9 +92,9 @@ export class PluginInstance {
   }
 
   private async runRound(): Promise<void> {
-    this.isLooking = true;
+    this.isProbing = true;
     const next = await this.readInfo();
-    this.isLooking = false;
+    this.isProbing = false;
     if (this.isWithdrawn) return;
     if (this.hasChanged) return this.probe();
     this.reportInfo(next);

@@ -8,7 +8,7 @@ export interface ReportingAllocations {
   clientUpdates(): ClientAllocUpdate[];
 }
 
-export interface OwedStatesDependencies {
+export interface StateResenderDependencies {
   readonly allocations: ReportingAllocations;
   readonly pending: Pick<PendingUpdates, 'addAgain'>;
   /** The gate that opens when the first pull was applied. */
@@ -16,21 +16,21 @@ export interface OwedStatesDependencies {
 }
 
 /**
- * OwedStates sends the current states of all allocations if the servers may have lost them: once for each stay of the
+ * StateResender sends the current states of all allocations if the servers may have lost them: once for each stay of the
  * node in `initializing` (AG-68), and after a restore of the servers' state (OP-47). Cost: O(allocations here) each
  * time.
  */
-export class OwedStates {
-  private isOwing = false;
+export class StateResender {
+  private isResendDue = false;
   private wasInitializing = false;
 
-  constructor(private readonly deps: OwedStatesDependencies) {}
+  constructor(private readonly deps: StateResenderDependencies) {}
 
   /** Handles the node's status in the answer to a heartbeat. */
   handleNodeStatus(status: NodeStatus): void {
     const isInitializing = status === 'initializing';
     if (isInitializing && !this.wasInitializing) {
-      this.isOwing = true;
+      this.isResendDue = true;
       // The pull that AG-68 waits for may be long past. Any pull since the start is recent enough, because a read waits
       // at the servers at all times.
       if (this.deps.serversAsked.isOpen) this.sendAllStates();
@@ -40,11 +40,11 @@ export class OwedStates {
 
   /** Handles a list of the servers that was applied. */
   handleAppliedList(isRestored: boolean): void {
-    if (this.isOwing || isRestored) this.sendAllStates();
+    if (this.isResendDue || isRestored) this.sendAllStates();
   }
 
   private sendAllStates(): void {
-    this.isOwing = false;
+    this.isResendDue = false;
     this.deps.pending.addAgain(this.deps.allocations.clientUpdates());
   }
 }
