@@ -158,7 +158,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 134,
+    seed: 211,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -260,7 +260,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a wall clock that was set is believed',
-    seed: 385,
+    seed: 1364,
     apply: () =>
       replaceMethod(
         WitnessedClock,
