@@ -2,7 +2,7 @@
 // and mock tasks in this one. What may be missing of a job is counted on the log, by nobody who decides about it.
 import { randomUUID } from 'node:crypto';
 import { isTerminalAllocation } from '@waybill/model';
-import { NatsRpc, updateNodeDrain } from '@waybill/rpc';
+import { EVERYBODY_CALLS, NatsRpc, updateNodeDrain } from '@waybill/rpc';
 import { fixtures, serviceActor } from '@waybill/state';
 import { publisher } from './evaluation-load.mjs';
 import { ServiceProcesses, until } from './processes.mjs';
@@ -58,7 +58,8 @@ export async function run(ctx) {
   ctx.onEnd(stopLoad);
   story.begins();
   const ms = await ctx.time(async () => {
-    await Promise.all(drained.map((NodeID) => rpc.ask(updateNodeDrain, drainOf(NodeID), { timeoutMs: 30_000 })));
+    const options = { timeoutMs: 30_000, authority: { user: EVERYBODY_CALLS } };
+    await Promise.all(drained.map((NodeID) => rpc.ask(updateNodeDrain, drainOf(NodeID), options)));
     await until('all drains have ended', () => story.drained === DRAINED, DRAINED_WITHIN_MS);
   });
   await stopLoad();
