@@ -185,7 +185,7 @@ export const agent: ServiceDefinition = {
         nodeMeta: NodeMetaModule.of(nodeMeta, node),
         metrics: MachineMetricsModule.of(machineMetrics),
         exec: sessions,
-        logReaders: new AgentLogReaders(processLog, timers),
+        logReaders: new AgentLogReaders(processLog.ofService(agent.name), timers),
         taskAnswers,
       }),
       rpcTarget: nodeId,

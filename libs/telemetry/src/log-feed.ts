@@ -1,6 +1,8 @@
 interface Listener {
   readonly rank: number;
   readonly take: (line: string) => void;
+  /** The only service whose lines the listener wants; undefined: the lines of all. */
+  readonly service: string | undefined;
 }
 
 /**
@@ -23,13 +25,24 @@ export class LogFeed {
    * not log @returns a function that ends the subscription
    */
   subscribe(rank: number, take: (line: string) => void): () => void {
-    const listener = { rank, take };
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    return this.add({ rank, take, service: undefined });
   }
 
-  offer(rank: number, line: string): void {
-    for (const listener of this.listeners) if (rank >= listener.rank) listener.take(line);
+  /** Returns the part of the feed that one service logs, where several share a process. */
+  ofService(service: string): Pick<LogFeed, 'subscribe'> {
+    return { subscribe: (rank, take) => this.add({ rank, take, service }) };
+  }
+
+  /** @param service the service that logs the line */
+  offer(rank: number, line: string, service: string): void {
+    for (const listener of this.listeners)
+      if (rank >= listener.rank && (listener.service === undefined || listener.service === service))
+        listener.take(line);
+  }
+
+  private add(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 }
 

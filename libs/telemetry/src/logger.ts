@@ -101,7 +101,7 @@ export function createLogger(service: string, level: LogLevel = 'info', options:
     lastLevel: 0,
     write(line: string): void {
       if (this.lastLevel >= own) out.write(options.format === 'line' ? humanLine(line) : line);
-      feed.offer(this.lastLevel, line);
+      feed.offer(this.lastLevel, line, service);
     },
   };
   return new PinoLogger(
