@@ -60,21 +60,7 @@ let agent: ChildProcess;
 let nodeId: string;
 
 const network = (Mode: string, over: Partial<NetworkResource> = {}): Partial<TaskGroup> => ({
-  Networks: [
-    {
-      Mode,
-      Device: '',
-      CIDR: '',
-      IP: '',
-      Hostname: '',
-      MBits: 0,
-      DNS: null,
-      ReservedPorts: null,
-      DynamicPorts: null,
-      CNI: null,
-      ...over,
-    },
-  ],
+  Networks: [fixtures.aNetwork({ Mode, ...over })],
 });
 
 const port = (Label: string, Value: number, To = 0): AllocatedPort => ({

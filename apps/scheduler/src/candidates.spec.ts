@@ -25,19 +25,6 @@ const asking = (resources: Partial<ReturnType<typeof fixtures.aTask>['Resources'
   const task = fixtures.aTask();
   return jobOf({ Tasks: [{ ...task, Resources: { ...task.Resources, ...resources } }], ...over });
 };
-const network = (over: object): NonNullable<TaskGroup['Networks']>[number] => ({
-  Mode: 'host',
-  Device: '',
-  CIDR: '',
-  IP: '',
-  Hostname: '',
-  MBits: 0,
-  DNS: null,
-  ReservedPorts: null,
-  DynamicPorts: null,
-  CNI: null,
-  ...over,
-});
 const port = (Label: string, HostNetwork = 'default', Value = 0) => ({
   Label,
   Value,
@@ -269,7 +256,7 @@ describe('what keeps a machine out', () => {
   ])('%s', (_, ask, reason) => {
     const Attributes = { ...fixtures.aNode().Attributes, 'network.cni/own.missing': 'there is no file for it' };
     world.addNode({ Meta: { net: 'default' }, Attributes });
-    const failed = whyNot(jobOf({ Networks: [network(ask)] }));
+    const failed = whyNot(jobOf({ Networks: [fixtures.aNetwork(ask)] }));
     if (reason) expect(failed).toMatchObject({ ConstraintFiltered: { [reason]: 1 } });
     else expect(failed).toBeUndefined();
   });
@@ -376,7 +363,7 @@ describe('what fits', () => {
 
   it('SC-334: the ports of one ask differ, and those of two allocations of one plan too', () => {
     world.addNode(resourcesOf({ MinDynamicPort: 20_000, MaxDynamicPort: 20_007 }));
-    world.register(jobOf({ Count: 4, Networks: [network({ DynamicPorts: [port('http'), port('admin')] })] }));
+    world.register(jobOf({ Count: 4, Networks: [fixtures.aNetwork({ DynamicPorts: [port('http'), port('admin')] })] }));
     const given = placedBy(world.run()).flatMap((alloc) => alloc.AllocatedResources.Shared.Ports ?? []);
     expect(new Set(given.map(({ Value }) => Value)).size).toBe(8);
   });
@@ -463,7 +450,7 @@ describe('the new allocation', () => {
 
   it('SC-88: the offer is in the shared ports, and filled into the network with the machine’s address', () => {
     world.addNode();
-    const ask = network({ ReservedPorts: [port('ssh', 'default', 2_222)], DynamicPorts: [port('http')] });
+    const ask = fixtures.aNetwork({ ReservedPorts: [port('ssh', 'default', 2_222)], DynamicPorts: [port('http')] });
     world.register(jobOf({ Networks: [ask] }));
     const shared = placedBy(world.run())[0]!.AllocatedResources.Shared;
     expect(shared.Ports?.map(({ Label, HostIP }) => [Label, HostIP])).toEqual([
@@ -481,8 +468,8 @@ describe('the new allocation', () => {
 
   it('SC-89: only the first network of a group counts', () => {
     world.addNode();
-    const first = network({ DynamicPorts: [port('http')] });
-    const second = network({ DynamicPorts: [port('admin')] });
+    const first = fixtures.aNetwork({ DynamicPorts: [port('http')] });
+    const second = fixtures.aNetwork({ DynamicPorts: [port('admin')] });
     world.register(jobOf({ Networks: [first, second] }));
     const { Ports } = placedBy(world.run())[0]!.AllocatedResources.Shared;
     expect(Ports?.map(({ Label }) => Label)).toEqual(['http']);

@@ -144,18 +144,9 @@ describe('updates', () => {
   it('SC-250, SC-253: another kill timeout keeps allocation, node and ports', () => {
     world.addNode();
     const Networks = [
-      {
-        Mode: 'host',
-        Device: '',
-        CIDR: '',
-        IP: '',
-        Hostname: '',
-        MBits: 0,
-        DNS: null,
-        ReservedPorts: null,
+      fixtures.aNetwork({
         DynamicPorts: [{ Label: 'http', Value: 0, To: -1, HostNetwork: 'default', IgnoreCollision: false }],
-        CNI: null,
-      },
+      }),
     ];
     world.register(jobOf({ Networks }));
     world.run();
@@ -515,18 +506,10 @@ describe('what cannot be placed', () => {
   it('SC-84, SC-85: a static port is given once per address, then the node is exhausted', () => {
     world.addNode();
     const Networks = [
-      {
+      fixtures.aNetwork({
         Mode: '',
-        Device: '',
-        CIDR: '',
-        IP: '',
-        Hostname: '',
-        MBits: 0,
-        DNS: null,
         ReservedPorts: [{ Label: 'http', Value: 8080, To: 0, HostNetwork: 'default', IgnoreCollision: false }],
-        DynamicPorts: null,
-        CNI: null,
-      },
+      }),
     ];
     world.register(jobOf({ Count: 2, Networks }));
     const attempt = world.run();

@@ -3,7 +3,7 @@ import { aVariable } from './fixtures/variables.js';
 import { aBindingRule, aMethodConfig, anAuthMethod, aOneTimeToken, aPolicy, aRole, aToken } from './fixtures/access.js';
 import { aRootKey } from './fixtures/keyring.js';
 import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
-import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
+import { aGroup, aJob, aNetwork, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
 import { aRandomLog } from './fixtures/random-log.js';
 import { aStretchedLog } from './fixtures/stretched-log.js';
@@ -45,6 +45,7 @@ export const fixtures = {
   aTask,
   aGroup,
   aJob,
+  aNetwork,
   aScalingPolicy,
   aNode,
   anAlloc,

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import type { StorageHost } from '../volumes/csi/allocation-storage.js';
 import { Gate } from '../waiting/gate.js';
 import { WAIT_NOTICE_MS } from '../waiting/wait-notice.js';
-import { aNetwork } from '../fixtures/a-network.js';
 import type { TaskHook } from '../tasks/task-hook.js';
 import { aService as aServiceOf } from '../fixtures/offered-service.js';
 import { aTask, FOREVER, NO_RESTARTS, setup } from '../fixtures/running-allocation.js';
@@ -182,7 +181,7 @@ describe('an allocation, step by step', () => {
 
   it('AG-297: the name servers of its group’s network are told', () => {
     const DNS = { Servers: ['10.0.0.53'], Searches: null, Options: null };
-    const { runner } = setup([aTask('web', FOREVER)], { group: { Networks: [aNetwork({ DNS })] } });
+    const { runner } = setup([aTask('web', FOREVER)], { group: { Networks: [fixtures.aNetwork({ DNS })] } });
     expect(runner.clientUpdate().NetworkStatus).toEqual({ InterfaceName: '', Address: '', AddressIPv6: '', DNS });
     expect(setup([aTask('web', FOREVER)]).runner.clientUpdate().NetworkStatus).toBeNull();
   });

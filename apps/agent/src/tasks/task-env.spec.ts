@@ -1,7 +1,6 @@
 import { type Allocation, type AllocNetworkStatus, type Job, type Node, type Task } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { aNetwork } from '../fixtures/a-network.js';
 import { TaskEnv } from './task-env.js';
 
 function envOf(given: {
@@ -151,7 +150,7 @@ describe('environment of a task', () => {
   it('AG-227, AG-229: networks of tasks, its own by label, those of others by task and label', () => {
     const port = (Label: string, Value: number) => ({ Label, Value, To: 0, HostNetwork: '', IgnoreCollision: false });
     const network = (IP: string, label: string, value: number) =>
-      aNetwork({ IP, ReservedPorts: [port(label, value)], DynamicPorts: [port('dyn', value + 1)] });
+      fixtures.aNetwork({ IP, ReservedPorts: [port(label, value)], DynamicPorts: [port('dyn', value + 1)] });
     const base = fixtures.anAlloc().AllocatedResources;
     const given = Object.values(base.Tasks)[0]!;
     const Tasks = {

@@ -29,18 +29,7 @@ const port = (Value: number, over: Partial<Port> = {}): Port => ({
   ...over,
 });
 
-const asking = (ReservedPorts: Port[] | null): NetworkResource => ({
-  Mode: 'host',
-  Device: '',
-  CIDR: '',
-  IP: '',
-  Hostname: '',
-  MBits: 0,
-  DNS: null,
-  ReservedPorts,
-  DynamicPorts: null,
-  CNI: null,
-});
+const asking = (ReservedPorts: Port[] | null): NetworkResource => fixtures.aNetwork({ ReservedPorts });
 
 /** An allocation of a job of this priority, which holds these ports. */
 function holding(Priority: number, ...ports: [HostIP: string, Value: number, IgnoreCollision?: boolean][]): Allocation {

@@ -164,24 +164,16 @@ describe('making room', () => {
 });
 
 describe('making room for ports', () => {
-  const network = (ports: number[], hostNetwork = 'default', ignoreCollision = false): NetworkResource => ({
-    Mode: 'host',
-    Device: '',
-    CIDR: '',
-    IP: '',
-    Hostname: '',
-    MBits: 0,
-    DNS: null,
-    ReservedPorts: ports.map((Value) => ({
-      Label: `p${Value}`,
-      Value,
-      To: 0,
-      HostNetwork: hostNetwork,
-      IgnoreCollision: ignoreCollision,
-    })),
-    DynamicPorts: null,
-    CNI: null,
-  });
+  const network = (ports: number[], hostNetwork = 'default', ignoreCollision = false): NetworkResource =>
+    fixtures.aNetwork({
+      ReservedPorts: ports.map((Value) => ({
+        Label: `p${Value}`,
+        Value,
+        To: 0,
+        HostNetwork: hostNetwork,
+        IgnoreCollision: ignoreCollision,
+      })),
+    });
   const serving = (ID: string, Priority: number, given: NetworkResource): Job =>
     fixtures.aJob({ ID, Priority, TaskGroups: [fixtures.aGroup({ Networks: [given] })] });
   const address = (Alias: string, Address: string, ReservedPorts = '') => ({

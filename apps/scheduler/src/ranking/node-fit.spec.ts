@@ -12,19 +12,6 @@ const port = (Label: string, Value: number, HostNetwork = 'default') => ({
   HostNetwork,
   IgnoreCollision: false,
 });
-const network = (over: Partial<NetworkResource>): NetworkResource => ({
-  Mode: 'host',
-  Device: '',
-  CIDR: '',
-  IP: '',
-  Hostname: '',
-  MBits: 0,
-  DNS: null,
-  ReservedPorts: null,
-  DynamicPorts: null,
-  CNI: null,
-  ...over,
-});
 const nodeWith = (resources: Partial<Node['NodeResources']>, over: Partial<Node> = {}): Node => ({
   ...fixtures.aNode(over),
   NodeResources: { ...fixtures.aNode().NodeResources, ...resources },
@@ -113,11 +100,11 @@ describe('the amounts of one more allocation', () => {
 });
 
 describe('its ports', () => {
-  const static80 = network({ ReservedPorts: [port('http', 80)] });
+  const static80 = fixtures.aNetwork({ ReservedPorts: [port('http', 80)] });
 
   it('SC-66, SC-88: are offered on the host network that the node names, and kept with the network', () => {
     const node = fixtures.aNode({ Meta: { net: 'default' } });
-    const asked = network({ DynamicPorts: [port('http', 0, '${meta.net}')] });
+    const asked = fixtures.aNetwork({ DynamicPorts: [port('http', 0, '${meta.net}')] });
     const { Shared } = fitted(fitOf(node, { network: asked })).resources;
     const offered = { Label: 'http', Value: 20_000, To: 0, IgnoreCollision: false };
     expect(Shared.Ports).toEqual([{ ...offered, HostIP: '192.168.0.100' }]);
@@ -130,11 +117,11 @@ describe('its ports', () => {
     ['reserved port collision http=80', static80, {}, [80]],
     [
       'no addresses available for ${meta.none} network',
-      network({ ReservedPorts: [port('http', 80, '${meta.none}')] }),
+      fixtures.aNetwork({ ReservedPorts: [port('http', 80, '${meta.none}')] }),
       {},
       [],
     ],
-    ['port collision', network({}), {}, [90, 90]],
+    ['port collision', fixtures.aNetwork({}), {}, [90, 90]],
     ['invalid node', static80, { ReservedResources: reserving('eighty') }, []],
   ])('SC-84, SC-86, SC-90: network: %s', (reason, asked, over, held) => {
     const node = fixtures.aNode(over);

@@ -1,4 +1,4 @@
-import { decodeJob, type Job, type NetworkResource, type Task, type TaskGroup } from '@waybill/model';
+import { decodeJob, type Job, type Task, type TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { needsReplacement } from './task-changes.js';
@@ -30,18 +30,7 @@ it('AU-129, SC-249: a changed identity replaces the allocation, an equal one doe
 });
 
 describe('a list that is absent in one version and empty in the other', () => {
-  const network: NetworkResource = {
-    Mode: 'host',
-    Device: '',
-    CIDR: '',
-    IP: '',
-    Hostname: '',
-    MBits: 0,
-    DNS: null,
-    ReservedPorts: [],
-    DynamicPorts: [],
-    CNI: null,
-  };
+  const network = fixtures.aNetwork({ ReservedPorts: [], DynamicPorts: [] });
   const withGroup = (over: Partial<TaskGroup>): Job => fixtures.aJob({ TaskGroups: [fixtures.aGroup(over)] });
   const withTask = (over: Partial<Task>): Job => withGroup({ Tasks: [fixtures.aTask(over)] });
   const withResources = (over: Partial<Task['Resources']>): Job =>

@@ -1,13 +1,15 @@
 import { type NetworkResource, settle } from '@waybill/model';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { aNetwork } from '../../fixtures/a-network.js';
 import { aTask, FOREVER, lifecycle, setup } from '../../fixtures/running-allocation.js';
 import type { AllocationNetwork, NetworkOrder } from '../../networks/allocation-networks.js';
 
 const STATUS = { InterfaceName: 'eth0', Address: '172.26.64.2', AddressIPv6: '', DNS: null };
 const NETWORK: AllocationNetwork = { namespace: '/var/run/netns/a', status: STATUS, isReplacement: false };
 
-const group = (Mode: string, over: Partial<NetworkResource> = {}) => ({ Networks: [aNetwork({ Mode, ...over })] });
+const group = (Mode: string, over: Partial<NetworkResource> = {}) => ({
+  Networks: [fixtures.aNetwork({ Mode, ...over })],
+});
 
 /** Returns networks that record their calls, in one list with the tasks' actions. */
 function networksOf(made: () => Promise<AllocationNetwork | null> = async () => NETWORK) {
