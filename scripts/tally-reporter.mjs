@@ -61,7 +61,7 @@ export default class TallyReporter {
     this.#watch = setTimeout(() => this.#end(), HANGS_AFTER_MS);
   }
 
-  /** Writes what is known, and ends this process. Whoever started it ends the workers. */
+  /** Writes the report so far and ends this process. `runVitest` kills the workers. */
   #end() {
     /** @type {import('./test-tally.mjs').Report} */
     const report = {};

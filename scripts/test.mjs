@@ -47,6 +47,9 @@ function readReport(file) {
   }
 }
 
+let isInterrupted = false;
+process.on('SIGINT', () => (isInterrupted = true)).on('SIGTERM', () => (isInterrupted = true));
+
 const filters = process.argv.slice(2);
 const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
 let total = emptyTally();
@@ -64,6 +67,7 @@ try {
       exit = second.exit;
     }
     total = mergeTallies(total, verdictOf(project, exit, report));
+    if (isInterrupted) break;
   }
 } finally {
   rmSync(dir, { recursive: true, force: true });

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 const require = createRequire(import.meta.url);
 const vitest = path.join(path.dirname(require.resolve('vitest/package.json')), 'vitest.mjs');
 
-/** Writes what came of the tests to the file named by TEST_TALLY_FILE, and ends a run that hangs. */
+/** The reporter that writes the results of the tests to the file TEST_TALLY_FILE, and ends a run that hangs. */
 export const TALLY_REPORTER = fileURLToPath(new URL('./tally-reporter.mjs', import.meta.url));
 
 /**
- * Runs vitest in a process group of its own, and kills what is left of the group when it ends: workers that hang, and
- * servers that a failed test left behind, which would hold its output open. SIGINT and SIGTERM are passed on.
+ * Runs vitest in its own process group, and kills the rest of the group when vitest ends: workers that hang, and servers
+ * of failed tests, which would hold the output open. SIGINT and SIGTERM are passed on.
  *
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env

@@ -7,6 +7,8 @@ import { runVitest, TALLY_REPORTER } from './vitest-run.mjs';
 
 // Below the project, so that its files find the test runner.
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
+// It ends by itself, for the case that this test is killed meanwhile.
+const LOOP = 'for (const end = Date.now() + 30_000; Date.now() < end; ) await null;';
 const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
@@ -24,12 +26,12 @@ it('a file whose loop lets no timer fire ends the run with a report that names i
   writeFileSync(path.join(dir, 'vitest.config.mjs'), 'export default { test: { maxWorkers: 2 } };');
   const ends = "import { it } from 'vitest'; it('ends', () => {});";
   writeFileSync(path.join(dir, 'first.test.js'), ends.padEnd(1_000));
-  writeFileSync(path.join(dir, 'loading.test.js'), `${ends} for (;;) await null;`.padEnd(900));
+  writeFileSync(path.join(dir, 'loading.test.js'), `${ends} ${LOOP}`.padEnd(900));
   writeFileSync(path.join(dir, 'last.test.js'), ends);
   writeFileSync(
     path.join(dir, 'hanging.test.js'),
     `import { it } from 'vitest'; import { writeFileSync } from 'node:fs';
-     it('hangs', async () => { writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); for (;;) await null; });`,
+     it('hangs', async () => { writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); ${LOOP} });`,
   );
   const env = { TEST_TALLY_FILE: tallyFile, TEST_HANGS_AFTER_MS: '3000' };
   const exit = await runVitest(['run', `--root=${dir}`, `--reporter=${TALLY_REPORTER}`], env, 'ignore');

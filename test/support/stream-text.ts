@@ -1,6 +1,7 @@
 /**
  * Reads a streamed answer as text until `enough` says so, and closes it.
- * @throws when it ends before: a reader that has ended answers at once, and asking it for ever would stop every timer
+ * @throws if the answer ends before. An ended stream answers each further read at once, so a loop of reads would never
+ * let a timer fire.
  */
 export async function textUntil(
   body: AsyncIterable<Uint8Array> | null,
