@@ -1,11 +1,8 @@
-import type { AclToken, AuthMethod } from '@waybill/model';
+import type { AuthMethod } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import type { Author, TransactionWriter } from '@waybill/writing';
 import type { AccessControl } from './access-control.js';
-import { rekeyedMethod, rekeyedToken } from './decisions/rekeying.js';
-
-/** Tokens in one transaction. A token takes some 300 bytes of it. */
-export const TOKENS_PER_TRANSACTION = 200;
+import { rekeyedMethod, tokenRekeyings } from './decisions/rekeying.js';
 
 /** Rekeyed says what was stored under the present key. */
 export interface Rekeyed {
@@ -24,36 +21,27 @@ export interface RekeyingDeps {
 /**
  * Rekeying stores all secrets under the present key that are stored under the other key of this API. It may be run again
  * after a failure, and by several APIs at once: what is stored under the present key is left alone. Cost: all tokens in
- * memory, one decryption for each, and one transaction for TOKENS_PER_TRANSACTION of them.
+ * memory, one decryption for each, and one transaction for each two hundred of them.
  */
 export class Rekeying {
   constructor(private readonly deps: RekeyingDeps) {}
 
   /** @throws what the read model and the log fail with */
   async run(requester: Author): Promise<Rekeyed> {
-    const { access } = this.deps.model;
+    const { writes, access: control, model } = this.deps;
+    const { access } = model;
     // Each transaction gets an ID of its own: of several with the ID of the request, only the first would count.
     const { requestId: _requestId, ...author } = requester;
     const { rows: tokens } = await access.tokens();
     const { rows: methods } = await access.authMethods();
-    const ofTokens = await this.tokens(tokens, author);
+    const ofTokens = tokenRekeyings(tokens, control.on.secrets);
+    for (const decision of ofTokens.decisions) await writes.write(decision, author);
     const ofMethods = await this.methods(methods, author);
     return {
       Tokens: ofTokens.rekeyed,
       AuthMethods: ofMethods.rekeyed,
       Unreadable: ofTokens.unreadable + ofMethods.unreadable,
     };
-  }
-
-  private async tokens(tokens: readonly AclToken[], author: Author): Promise<Counted> {
-    const { access, writes } = this.deps;
-    const decided = tokens.map((token) => rekeyedToken(token, access.on.secrets));
-    const wanted = decided.filter((one) => typeof one === 'object');
-    for (let from = 0; from < wanted.length; from += TOKENS_PER_TRANSACTION) {
-      const payload = { Tokens: wanted.slice(from, from + TOKENS_PER_TRANSACTION) };
-      await writes.write({ type: 'ACLTokenRekey', payload }, author);
-    }
-    return { rekeyed: wanted.length, unreadable: decided.filter((one) => one === 'unreadable').length };
   }
 
   private async methods(methods: readonly AuthMethod[], author: Author): Promise<Counted> {

@@ -63,8 +63,7 @@ function setup({ isEnforced = true } = {}) {
     logger: silentLogger,
     dropped: () => {},
   });
-  const recorder = { log, region: 'global' } as never;
-  const records = new RoleRecords({ parts: { recorder, source: undefined as never } });
+  const records = new RoleRecords({ parts: { recorder: { log, region: 'global' } } });
   return { records, sink, payloads: () => lines.map((line) => (JSON.parse(line) as { payload: object }).payload) };
 }
 

@@ -2,15 +2,18 @@ import { HTTP_STATUS_OF } from '@waybill/model';
 import type { RoleEvent, RoleEventsTaken, RoleHolder } from '@waybill/rpc';
 import type { NewRecord } from './audit-log.js';
 import type { AuditAuth, AuditRequest, AuditResponse } from './audit-record.js';
-import type { Audit } from './audit.js';
+import type { Recorder } from './request-audit.js';
 
 /** The operation of everything that services do without a request of a user (AU-281). */
 export const ROLE_OPERATION = 'ROLE';
 const OK = 200;
 
+type AuditLogOfRegion = Pick<Recorder, 'log' | 'region'>;
+
 /** RoleRecords writes to the audit log what services did by themselves. */
 export class RoleRecords {
-  constructor(private readonly audit: Pick<Audit, 'parts'>) {}
+  /** @param audit without parts if the audit log is off */
+  constructor(private readonly audit: { readonly parts: { readonly recorder: AuditLogOfRegion } | undefined }) {}
 
   /**
    * Returns how many of the events need not be sent again: those before the first that could not be written, or all of

@@ -2,7 +2,7 @@ import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { MethodSecrets } from '../method-secrets.js';
 import { TokenSecrets } from '../token-secrets.js';
-import { rekeyedMethod, rekeyedToken } from './rekeying.js';
+import { rekeyedMethod, rekeyedToken, TOKENS_PER_TRANSACTION, tokenRekeyings } from './rekeying.js';
 
 const [FORMER, PRESENT, THIRD] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
 
@@ -22,6 +22,23 @@ describe('secrets under the former key', () => {
     expect(typeof rekeyed === 'object' && present.open(AccessorID, rekeyed.SealedSecret)).toBe('secret');
     expect(rekeyedToken(token(present), both)).toBe('present');
     expect(rekeyedToken(token(new TokenSecrets(THIRD)), both)).toBe('unreadable');
+  });
+
+  it('of many tokens are stored in several transactions, each token once', () => {
+    const former = new TokenSecrets(FORMER);
+    const both = new TokenSecrets(PRESENT, undefined, former);
+    const token = (AccessorID: string, secrets = former) => ({
+      AccessorID,
+      SecretHash: secrets.hash(AccessorID),
+      SealedSecret: secrets.seal(AccessorID, AccessorID),
+    });
+    const ids = Array.from({ length: 2 * TOKENS_PER_TRANSACTION + 1 }, (_, n) => `a${n}`);
+    const others = [token('present', new TokenSecrets(PRESENT)), token('lost', new TokenSecrets(THIRD))];
+    const { decisions, rekeyed, unreadable } = tokenRekeyings([...others, ...ids.map((id) => token(id))], both);
+    const batches = decisions.map(({ payload }) => payload.Tokens.map(({ AccessorID }) => AccessorID));
+    expect(batches.map(({ length }) => length)).toEqual([TOKENS_PER_TRANSACTION, TOKENS_PER_TRANSACTION, 1]);
+    expect(batches.flat()).toEqual(ids);
+    expect([rekeyed, unreadable]).toEqual([ids.length, 1]);
   });
 
   it('of an auth method are stored under the present key, both of them, and nothing else of it changes', () => {

@@ -7,10 +7,36 @@ import { type TokenSecrets, UnsealableError } from '../token-secrets.js';
 /** Nothing is written: the secret is stored under the present key, or neither key decrypts it. */
 export type NotRekeyed = 'present' | 'unreadable';
 
+/** Tokens in one transaction. A token takes some 300 bytes of it. */
+export const TOKENS_PER_TRANSACTION = 200;
+
+export interface TokenRekeyings {
+  /** The transactions, with TOKENS_PER_TRANSACTION tokens each. */
+  readonly decisions: readonly Decision<'ACLTokenRekey'>[];
+  readonly rekeyed: number;
+  readonly unreadable: number;
+}
+
+/** Returns how to store the secrets of all tokens under the present key. Cost: one decryption for each token. */
+export function tokenRekeyings(tokens: readonly StoredSecret[], secrets: RekeyingSecrets): TokenRekeyings {
+  const outcomes = tokens.map((token) => rekeyedToken(token, secrets));
+  const rekeyed = outcomes.filter((outcome) => typeof outcome === 'object');
+  const decisions: Decision<'ACLTokenRekey'>[] = [];
+  for (let from = 0; from < rekeyed.length; from += TOKENS_PER_TRANSACTION) {
+    const Tokens = rekeyed.slice(from, from + TOKENS_PER_TRANSACTION);
+    decisions.push({ type: 'ACLTokenRekey', payload: { Tokens } });
+  }
+  const unreadable = outcomes.filter((outcome) => outcome === 'unreadable').length;
+  return { decisions, rekeyed: rekeyed.length, unreadable };
+}
+
+type StoredSecret = Pick<AclToken, 'AccessorID' | 'SecretHash' | 'SealedSecret'>;
+type RekeyingSecrets = Pick<TokenSecrets, 'isPresent' | 'open' | 'hash' | 'seal'>;
+
 /** Returns the token's secret as the present key stores it. */
 export function rekeyedToken(
-  { AccessorID, SecretHash, SealedSecret }: Pick<AclToken, 'AccessorID' | 'SecretHash' | 'SealedSecret'>,
-  secrets: Pick<TokenSecrets, 'isPresent' | 'open' | 'hash' | 'seal'>,
+  { AccessorID, SecretHash, SealedSecret }: StoredSecret,
+  secrets: RekeyingSecrets,
 ): RekeyedToken | NotRekeyed {
   return unlessUnreadable(() => {
     if (secrets.isPresent(AccessorID, SealedSecret)) return 'present';
