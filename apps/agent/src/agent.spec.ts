@@ -75,6 +75,16 @@ describe('what the servers want', () => {
     expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
   });
 
+  it('AG-33: a machine that is purged registers at once, not at its next heartbeat', async () => {
+    const { time, servers, startedAgent } = agentAndServers();
+    await startedAgent();
+    await time.pass(MINUTE_MS);
+    servers.asked.length = 0;
+    servers.purge();
+    await time.pass(1);
+    expect(servers.asked).toEqual(['heartbeat', 'register']);
+  });
+
   it('AG-49: one that is to begin again does not begin when the agent has ended meanwhile', async () => {
     const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('a', [aTask('web', { ...FOREVER, kill_after: '30s' })]));

@@ -5,20 +5,20 @@ const MAX_OVERTAKEN = 3;
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
   constructor() {
-    super('earlier words of this machine were taken in between');
+    super('the servers applied earlier requests of this machine in between');
   }
 }
 
 /**
- * Repeats a request until the servers take it. Each attempt follows the change that the answer before has named
+ * Repeats a request until the servers accept it. Each attempt follows the change that the previous answer named
  * (ND-223).
- * @param say returns undefined if it was overtaken
- * @throws OvertakenError, or the error of `say`
+ * @param send returns undefined if the request was overtaken
+ * @throws OvertakenError, or the error of `send`
  */
-export async function retryUntilAccepted<T>(say: () => Promise<T | undefined>): Promise<T> {
+export async function retryUntilAccepted<T>(send: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 0; attempt < MAX_OVERTAKEN; attempt++) {
-    const taken = await say();
-    if (taken !== undefined) return taken;
+    const answer = await send();
+    if (answer !== undefined) return answer;
   }
   throw new OvertakenError();
 }

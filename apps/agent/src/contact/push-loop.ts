@@ -4,9 +4,9 @@ import type { Logger } from '@waybill/telemetry';
 import type { PendingUpdate, PendingUpdates, PendingUpdatesListener } from './pending-updates.js';
 
 /** The intervals of agent.md section 27. */
-export const PUSH_LOOK_MS = 200;
-/** An update that is not urgent is sent with every fifth look. */
-export const LOOKS_PER_ORDINARY_PUSH = 5;
+export const PUSH_CHECK_MS = 200;
+/** An update that is not urgent is sent with every fifth check. */
+export const CHECKS_PER_ORDINARY_PUSH = 5;
 export const PUSH_RETRY_MS = 5_000;
 export const PUSH_RETRY_RANDOM_MS = 5_000;
 /** The largest number of updates in one request. The rest follows at once. */
@@ -39,42 +39,42 @@ export interface PushDependencies {
 /**
  * PushLoop reports the states of the allocations to the servers (agent.md section 7).
  *
- * States: held → looking ⇄ sending → stopped. held: until the first pull was applied (AG-61). looking: it looks at the
- * pending updates every PUSH_LOOK_MS; without any there is no timer. sending: one request at a time (AG-64); a failed
+ * States: held → checking ⇄ sending → stopped. held: until the first pull was applied (AG-61). checking: it checks the
+ * pending updates every PUSH_CHECK_MS; without any there is no timer. sending: one request at a time (AG-64); a failed
  * one is repeated after a pause with the newest states. Limit: MAX_PUSH_ALLOCS per request.
  */
 export class PushLoop implements PendingUpdatesListener {
   private checks = 0;
   private cancelCheck: CancelTimer | undefined;
-  private mode: 'held' | 'looking' | 'sending' | 'stopped' = 'held';
+  private mode: 'held' | 'checking' | 'sending' | 'stopped' = 'held';
 
   constructor(private readonly deps: PushDependencies) {
     deps.pending.setListener(this);
   }
 
-  /** Plans a look. Resent states go out with the next look, a change with one of the next looks (AG-62, AG-68). */
+  /** Schedules a check. Resent states go out with the next check, a change with one of the next checks (AG-62, AG-68). */
   updateAdded(isResent: boolean): void {
-    if (isResent) this.checks = LOOKS_PER_ORDINARY_PUSH - 1;
-    this.schedulePush(PUSH_LOOK_MS);
+    if (isResent) this.checks = CHECKS_PER_ORDINARY_PUSH - 1;
+    this.schedulePush(PUSH_CHECK_MS);
   }
 
   /** Begins to send, because the first pull was applied. */
   startSending(): void {
     if (this.mode !== 'held') return;
-    this.mode = 'looking';
+    this.mode = 'checking';
     this.schedulePush(0);
   }
 
   /** Sends the pending updates once more, best effort (AG-344), and ends. */
   async stop(): Promise<void> {
-    const wasLooking = this.mode === 'looking';
+    const wasChecking = this.mode === 'checking';
     this.cancelCheck?.();
     this.mode = 'stopped';
-    if (wasLooking && this.dropConfirmed() > 0) await this.sendOnce(this.nextUpdates()).catch(() => undefined);
+    if (wasChecking && this.dropConfirmed() > 0) await this.sendOnce(this.nextUpdates()).catch(() => undefined);
   }
 
   private schedulePush(delayMs: number): void {
-    if (this.mode !== 'looking' || this.cancelCheck || this.deps.pending.size === 0) return;
+    if (this.mode !== 'checking' || this.cancelCheck || this.deps.pending.size === 0) return;
     this.cancelCheck = this.deps.timers.after(delayMs, () => {
       this.cancelCheck = undefined;
       void this.pushIfDue();
@@ -82,25 +82,25 @@ export class PushLoop implements PendingUpdatesListener {
   }
 
   private async pushIfDue(): Promise<void> {
-    if (this.mode !== 'looking') return;
+    if (this.mode !== 'checking') return;
     this.checks++;
     if (this.dropConfirmed() === 0) return;
-    if (!this.isUrgent() && this.checks % LOOKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_LOOK_MS);
+    if (!this.isUrgent() && this.checks % CHECKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_CHECK_MS);
     this.mode = 'sending';
-    let delayMs = PUSH_LOOK_MS;
+    let delayMs = PUSH_CHECK_MS;
     try {
       await this.sendOnce(this.nextUpdates());
       if (this.deps.pending.size > 0) delayMs = 0;
     } catch (error) {
       delayMs = this.deps.retryMs + this.deps.random() * Math.min(PUSH_RETRY_RANDOM_MS, this.deps.retryMs);
-      this.checks = LOOKS_PER_ORDINARY_PUSH - 1;
+      this.checks = CHECKS_PER_ORDINARY_PUSH - 1;
       this.deps.logger.warn('states of allocations could not be sent; trying again', {
         error,
         retryMs: Math.round(delayMs),
       });
     }
     if (this.isStopped()) return;
-    this.mode = 'looking';
+    this.mode = 'checking';
     this.schedulePush(delayMs);
   }
 

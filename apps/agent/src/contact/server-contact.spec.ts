@@ -22,7 +22,7 @@ class Servers implements Rpc {
   readonly statuses: unknown[] = [];
   /** The introduction token of each registration. */
   readonly tokens: (string | undefined)[] = [];
-  answers: (call: string) => NodeUpdateResponse | Error = () => answer();
+  answers: (call: string) => NodeUpdateResponse | Error | Promise<NodeUpdateResponse> = () => answer();
   constructor(private readonly time: FakeTime) {}
   async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
     this.asked.push(`${call.name}@${this.time.nowMs()}`);
@@ -33,7 +33,7 @@ class Servers implements Rpc {
     };
     if (Node) this.tokens.push(IntroductionToken);
     this.statuses.push(Node?.Status ?? Status);
-    const given = this.answers(call.name);
+    const given = await this.answers(call.name);
     if (given instanceof Error) throw given;
     return given as Res;
   }
@@ -157,6 +157,14 @@ describe('contact with the servers', () => {
     contact.heartbeatNow();
     await time.pass(TTL_MS);
     expect(servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@1000', 'nodes.heartbeat@11000']);
+    let respond: (given: NodeUpdateResponse) => void = () => {};
+    servers.answers = () => new Promise((resolve) => (respond = resolve));
+    await time.pass(TTL_MS);
+    contact.heartbeatNow(); // while one is under way
+    await time.pass(1_000);
+    respond(answer());
+    await time.pass(TTL_MS - 1);
+    expect(servers.asked.slice(3)).toEqual(['nodes.heartbeat@21000']);
   });
 
   it('AG-36: after an outage it says how many heartbeats were missed', async () => {

@@ -65,7 +65,7 @@ export class ServerContact {
   private cancel: CancelTimer | undefined;
   private lastSuccess: number | undefined;
   private ttlMs = 0;
-  private reported: NodeStanding | undefined;
+  private lastStanding: NodeStanding | undefined;
   /** Whether the servers have yet to hear of a change of this machine. */
   private hasUnreportedChange = false;
   private isReportingChange = false;
@@ -89,7 +89,7 @@ export class ServerContact {
 
   /** The standing in the last answer; undefined before the first. */
   get standing(): NodeStanding | undefined {
-    return this.reported;
+    return this.lastStanding;
   }
 
   /**
@@ -221,7 +221,7 @@ export class ServerContact {
   private handleAnswer(answer: NodeUpdateResponse): void {
     const { Status, SchedulingEligibility } = answer;
     this.deps.hearsTerms?.(answer.Terms);
-    this.reported = { Status, SchedulingEligibility };
+    this.lastStanding = { Status, SchedulingEligibility };
     this.lastSuccess = this.deps.clock.nowMs();
     this.ttlMs = msFromNs(answer.HeartbeatTTL) || this.ttlMs || DEV_RETRY_MS;
   }

@@ -5,12 +5,12 @@ import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_PACE } from '../heartbeats/heartbeat-ttl.js';
 import { NodeEvaluations } from './node-evaluations.js';
-import { Registration } from './registration.js';
+import { Registration, type RegistrationDependencies } from './registration.js';
 
 const draft = <T extends TxnType>(type: T, payload: TxnPayloads[T]) =>
   draftTxn(type, payload, { timeNs: fixtures.timeNs, requestId: fixtures.freshId(), actor: serviceActor('test') });
 
-function setup() {
+function setup(over: Partial<RegistrationDependencies> = {}) {
   const time = new FakeTime(1_800_000_000_500);
   const state = new LocalState(fixtures.aMachine());
   let ids = 0;
@@ -22,6 +22,7 @@ function setup() {
     clock: time,
     random: () => 0,
     pace: DEFAULT_PACE,
+    ...over,
   });
   const register = (node: Node) => registration.register({ Node: node });
   const stored = (node: Node): Node => state.tables.nodes.get(node.ID)!;
@@ -51,6 +52,17 @@ describe('registration', () => {
     for (const [over, text] of cases) await expect(register(described(over))).rejects.toThrow(text);
     await expect(register(null as unknown as Node)).rejects.toThrow('missing node for client registration');
     expect(state.appliedIndex).toBe(before);
+  });
+
+  it('AU-281, ND-30: a machine without the right to register as this node is reported, and no other failure', async () => {
+    const refused: string[] = [];
+    const { register } = setup({ forbidden: ({ ID }, { message }) => refused.push(`${ID}: ${message}`) });
+    const node = described();
+    await register(node);
+    await expect(register({ ...node, Name: '' })).rejects.toThrow('missing node name');
+    expect(refused).toEqual([]);
+    await expect(register({ ...node, SecretID: 'stolen' })).rejects.toThrow('node secret ID does not match');
+    expect(refused).toEqual([`${node.ID}: node secret ID does not match. Not registering node.`]);
   });
 
   it('ND-223: one that is written late does not come behind what the machine has said since', async () => {

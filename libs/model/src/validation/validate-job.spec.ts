@@ -503,6 +503,7 @@ describe('messages', () => {
     for (const mode of ['', 'host', 'none', 'bridge', 'cni/mine']) expect(warningsOf(mode)).toEqual([]);
     for (const mode of ['Bridge', 'cni/', 'macvlan', 'a\nb'])
       expect(warningsOf(mode)).toEqual([`unknown network mode ${JSON.stringify(mode)}`]);
+    expect(warningsOf('x'.repeat(1_000_000))[0]?.length).toBeLessThan(100);
     for (const driver of ['raw_exec', 'exec', 'java', 'qemu'])
       expect(warningsOf('driver', driver)).toEqual([
         `task "main" cannot run: driver "${driver}" does not support network mode "driver"`,

@@ -1,4 +1,5 @@
 import { MAX_PORT_LABEL_BYTES, nameLengthErrors } from '../limits/name-limits.js';
+import { cutText } from '../limits/text-limits.js';
 import { nestedList } from './message-list.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 import { hasControlCharacters } from './safe-name.js';
@@ -25,6 +26,8 @@ export function validateNetworks(networks: readonly NetworkResource[] | null): s
   return errors.length === 0 ? [] : [`Task group network validation failed: ${nestedList(errors)}`];
 }
 
+/** Longest part of an unknown mode that a warning shows, in UTF-16 units. */
+const MAX_SHOWN_MODE = 64;
 const NETWORK_MODES: readonly string[] = ['', 'host', 'none', 'bridge', 'driver'];
 /** Built-in drivers that make no network for a task alone (NW-21), as the mode `driver` needs. */
 const WITHOUT_OWN_NETWORK: readonly string[] = ['raw_exec', 'exec', 'java', 'qemu'];
@@ -32,7 +35,8 @@ const WITHOUT_OWN_NETWORK: readonly string[] = ['raw_exec', 'exec', 'java', 'qem
 /** Returns the warnings about network modes that no machine offers (NW-24) or that a built-in driver lacks (NW-22). */
 export function networkWarnings({ Networks, Tasks }: Pick<TaskGroup, 'Networks' | 'Tasks'>): string[] {
   return (Networks ?? []).flatMap(({ Mode }) => {
-    if (!NETWORK_MODES.includes(Mode) && !/^cni\/./.test(Mode)) return [`unknown network mode ${JSON.stringify(Mode)}`];
+    if (!NETWORK_MODES.includes(Mode) && !/^cni\/./.test(Mode))
+      return [`unknown network mode ${JSON.stringify(cutText(Mode, MAX_SHOWN_MODE))}`];
     if (Mode !== 'driver') return [];
     return Tasks.filter(({ Driver }) => WITHOUT_OWN_NETWORK.includes(Driver)).map(
       ({ Name, Driver }) => `task "${Name}" cannot run: driver "${Driver}" does not support network mode "driver"`,
