@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { openPool } from '@waybill/projection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessCluster } from '../support/access-cluster.js';
 import { shellJob } from '../support/api-client.js';
@@ -139,20 +142,23 @@ describe('lists and objects', () => {
   });
 });
 
-describe('sessions in a task', () => {
-  /** What one who sends this token, in a header or in the first message, gets of a command: its output, or the reason. */
-  async function output(alloc: string, headerToken: string, firstToken?: string): Promise<string> {
-    const query = new URLSearchParams({ task: 'task', command: '["echo","inside"]' });
-    if (firstToken !== undefined) query.set('ws_handshake', 'true');
-    const url = `${cluster.waybill.api.url}/v1/client/allocation/${alloc}/exec?${query.toString()}`;
-    const socket = await TestWebSocket.open(url, headerToken === '' ? {} : { 'X-Nomad-Token': headerToken });
-    if (firstToken !== undefined) socket.send({ version: 1, auth_token: firstToken });
-    await eventually('the session is over', () => socket.isGone);
-    const frames = socket.messages.map((one) => JSON.parse(one) as { stdout?: { data?: string } });
-    const text = frames.map(({ stdout }) => Buffer.from(stdout?.data ?? '', 'base64').toString()).join('');
-    return text || (socket.closedWith?.reason ?? '');
-  }
+/** What one who sends this token, in a header or in the first message, gets of a command: its output, or the reason. */
+async function output(alloc: string, headerToken: string, firstToken?: string): Promise<string> {
+  const query = new URLSearchParams({ task: 'task', command: '["echo","inside"]' });
+  if (firstToken !== undefined) query.set('ws_handshake', 'true');
+  const url = `${cluster.waybill.api.url}/v1/client/allocation/${alloc}/exec?${query.toString()}`;
+  const socket = await TestWebSocket.open(url, headerToken === '' ? {} : { 'X-Nomad-Token': headerToken });
+  if (firstToken !== undefined) socket.send({ version: 1, auth_token: firstToken });
+  await eventually('the session is over', () => socket.isGone);
+  return outputOf(socket) || (socket.closedWith?.reason ?? '');
+}
 
+function outputOf(socket: TestWebSocket): string {
+  const frames = socket.messages.map((one) => JSON.parse(one) as { stdout?: { data?: string } });
+  return frames.map(({ stdout }) => Buffer.from(stdout?.data ?? '', 'base64').toString()).join('');
+}
+
+describe('sessions in a task', () => {
   it('AG-303, OP-171: a command needs alloc-exec, and alloc-node-exec where nothing shuts the task in', async () => {
     const exec = await cluster.tokenWith('namespace "team" { capabilities = ["alloc-exec"] }');
     const nodeExec = await cluster.tokenWith('namespace "team" { capabilities = ["alloc-exec", "alloc-node-exec"] }');
@@ -164,6 +170,88 @@ describe('sessions in a task', () => {
     }
     expect(await output(allocs.other, nodeExec).catch(String)).toMatch(/Permission denied|403|404/);
   });
+});
+
+describe('streams of a machine', () => {
+  const RULES = `
+    namespace "team" { capabilities = ["read-logs", "read-fs", "alloc-exec", "alloc-node-exec"] }
+    agent { policy = "read" }`;
+
+  /** Opens everything that can be followed. Each result is a promise of how the server ended it. */
+  async function followed(secret: string): Promise<Record<string, Promise<unknown>>> {
+    const [node] = await cluster.asked<{ ID: string }[]>('GET', '/v1/nodes');
+    const ofAlloc = (path: string) => `/v1/client/fs/${path}&namespace=team`;
+    const urls = {
+      log: ofAlloc(`logs/${allocs.team}?task=task&type=stdout&follow=true`),
+      file: ofAlloc(`stream/${allocs.team}?path=alloc/logs/task.stdout.0`),
+      monitor: '/v1/agent/monitor',
+      monitorOfNode: `/v1/agent/monitor?node_id=${node?.ID}`,
+    };
+    const bodies = Object.entries(urls).map(async ([name, url]) => {
+      const answer = await cluster.send('GET', url, secret);
+      expect(answer.status, name).toBe(200);
+      return [name, answer.text().then(() => 'ended')] as const;
+    });
+    const command = JSON.stringify(['sh', '-c', 'echo $$; exec sleep 600']);
+    const query = new URLSearchParams({ task: 'task', command, namespace: 'team' });
+    const url = `${cluster.waybill.api.url}/v1/client/allocation/${allocs.team}/exec?${query.toString()}`;
+    const socket = await TestWebSocket.open(url, { 'X-Nomad-Token': secret });
+    pids.push(await eventually('the command runs', () => Number(outputOf(socket))));
+    const exec = eventually('the session is over', () => socket.closedWith);
+    return { ...Object.fromEntries(await Promise.all(bodies)), exec };
+  }
+  /** The commands of all sessions. */
+  const pids: number[] = [];
+  const ENDED = {
+    log: 'ended',
+    file: 'ended',
+    monitor: 'ended',
+    monitorOfNode: 'ended',
+    exec: { code: 1008, reason: 'ACL token expired' },
+  };
+  const endOf = async (open: Record<string, Promise<unknown>>) =>
+    Object.fromEntries(await Promise.all(Object.entries(open).map(async ([name, end]) => [name, await end] as const)));
+
+  it('AU-237: log, files, monitors and sessions end when their token is deleted or expires, and the command with them', async () => {
+    await cluster.policy('follows', RULES);
+    const [deleted, short] = [
+      await cluster.token('deleted', ['follows']),
+      await cluster.token('short', ['follows'], '4s'),
+    ];
+    const byExpiry = await followed(short.SecretID);
+    const byDeletion = await followed(deleted.SecretID);
+    const beforeMs = performance.now();
+    await cluster.asked('DELETE', `/v1/acl/token/${deleted.AccessorID}`);
+    expect(await endOf(byDeletion)).toEqual(ENDED);
+    // Machines forget a user whom they have admitted after ten seconds. The API does not wait for that.
+    expect(performance.now() - beforeMs).toBeLessThan(5_000);
+    expect(await endOf(byExpiry)).toEqual(ENDED);
+    await eventually('the commands are gone', () => !pids.some((pid) => existsSync(`/proc/${pid}`)));
+  });
+});
+
+it('AU-225, AU-236: the secret of a node, like any other text, calls no machine and opens no stream', async () => {
+  const [node] = await cluster.asked<{ ID: string }[]>('GET', '/v1/nodes');
+  const ofAlloc = `${allocs.team}?namespace=team`;
+  const paths = [
+    `/v1/client/allocation/${allocs.team}/stats`,
+    `/v1/client/allocation/${allocs.team}/checks`,
+    `/v1/client/fs/ls/${ofAlloc}`,
+    `/v1/client/fs/logs/${ofAlloc}&task=task&type=stdout`,
+    `/v1/client/stats?node_id=${node?.ID}`,
+    `/v1/client/metadata?node_id=${node?.ID}`,
+  ];
+  const topics = ['Node', `Node:${node?.ID}`, 'Job', 'ACLToken', '*'];
+  const pool = openPool(cluster.waybill.stack.databaseUrl);
+  const { rows } = await pool.query<{ secret: string }>(`select body::json ->> 'SecretID' as secret from nodes`);
+  await pool.end();
+  const secret = rows[0]?.secret ?? '';
+  expect(secret).toMatch(/^[0-9a-f-]{36}$/);
+  for (const credential of [secret, randomUUID(), 'a.b.c', 'any text']) {
+    for (const path of paths) expect(await refusal(path, credential), path).toEqual([403, 'ACL token not found']);
+    for (const topic of topics)
+      await expect(stream(`topic=${topic}`, credential), topic).rejects.toThrow('403 Permission denied');
+  }
 });
 
 describe('event streams', () => {

@@ -8,6 +8,7 @@ import type { ServiceContext, TlsIdentity } from '@waybill/service';
 import type { RestoreWatch } from './events/restore-watch.js';
 import type { Subscriptions } from './events/subscriptions.js';
 import { type CallerSource, REMEMBER_MS } from './access/callers.js';
+import { CallerWatches } from './access/caller-watch.js';
 import { GuardedRoutes } from './access/guarded-routes.js';
 import { RecentReads } from './access/recent-reads.js';
 import type { RouteGuard } from './access/routes.guard.js';
@@ -50,6 +51,8 @@ export class ApiCore {
   readonly age: LogContact['age'];
   /** Calls that are retried while a role has no holder (API-39). */
   readonly calls: RetryingRpc;
+  /** The rights of callers for as long as their streams are open. */
+  readonly watches: CallerWatches;
   /** The needs of each route. */
   readonly routes = new GuardedRoutes();
   private readonly namespaceNames: RecentReads<readonly string[]>;
@@ -67,6 +70,7 @@ export class ApiCore {
       caughtUp: readable,
     });
     this.jobs = new CurrentJobs(log, this.lookup, readable);
+    this.watches = new CallerWatches({ callers: parts.callers, clock, timers: context.timers });
     this.age = new LogContact(context.link, context.clock).age;
     this.cache = new ResponseCache({
       readPoint: () => this.model.readPoint(),

@@ -6,6 +6,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { Keyring } from '@waybill/keyring';
 import { ProjectionFeed, ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
+import { CallerWatches } from './access/caller-watch.js';
 import { ApiCore } from './api-core.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import type { KnownPaths } from './http/known-paths.js';
@@ -30,6 +31,7 @@ export class CoreModule {
       { provide: TransactionWriter, useValue: core.writes },
       { provide: CurrentJobs, useValue: core.jobs },
       { provide: HolderWrites, useValue: new HolderWrites({ calls: core.calls, readable: core.readable }) },
+      { provide: CallerWatches, useValue: core.watches },
       { provide: RetryingRpc, useValue: core.calls },
       { provide: NatsRpc, useValue: core.context.rpc },
     ];

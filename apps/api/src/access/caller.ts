@@ -1,6 +1,6 @@
 import { Acl, type Workload } from '@waybill/acl';
 import { type AclToken, ANONYMOUS_POLICY } from '@waybill/model';
-import type { TokenGrants } from '@waybill/projection';
+import { policiesOfWorkloads, type TokenGrants, type WatchKey, wholeTables } from '@waybill/projection';
 import type { Actor } from '@waybill/state';
 
 /** WorkloadCaller is a caller with the identity of a task or of a service. */
@@ -78,4 +78,30 @@ export function policyNamesOf({ grants, workload }: Caller): string[] {
   if (!grants) return [ANONYMOUS_POLICY];
   const { token, roles } = grants;
   return [...new Set([...(token.Policies ?? []), ...roles.flatMap((role) => role.Policies.map(({ Name }) => Name))])];
+}
+
+/**
+ * Returns the keys of the rows on which the caller's rights depend: the token, its roles and its policies, or the
+ * allocation of a workload with the policies of its namespace and the keys that verify its identity. Policies that do
+ * not exist are included, because they may be created.
+ */
+export function rightsKeysOf(caller: Caller): readonly WatchKey[] {
+  const { token, workload } = caller;
+  const policies = policyNamesOf(caller).map((name): WatchKey => ['acl_policy', name]);
+  if (workload)
+    return [
+      ['allocs', workload.allocId],
+      ['acl_policy', policiesOfWorkloads(workload.namespace)],
+      ...wholeTables(['root_keys']),
+      ...policies,
+    ];
+  if (!token) return policies;
+  const roles = (token.Roles ?? []).map(({ ID }): WatchKey => ['acl_roles', ID]);
+  return [['acl_token', token.AccessorID], ...roles, ...policies];
+}
+
+/** Returns the time in Unix milliseconds at which the caller's credential expires, or undefined if it never does. */
+export function expiryMsOf({ token, workload }: Caller): number | undefined {
+  if (workload) return workload.expiresAtMs;
+  return token?.ExpirationTime ? Date.parse(token.ExpirationTime) : undefined;
 }

@@ -13,7 +13,7 @@ export interface CallerParts {
   readonly context: Pick<ServiceContext, 'clock' | 'link'>;
   readonly model: Pick<ReadModel, 'access' | 'tableIndex'>;
   readonly workloads: WorkloadSource;
-  readonly feed: Pick<ProjectionFeed, 'onChange'>;
+  readonly feed: Pick<ProjectionFeed, 'onChange' | 'onChangeOf'>;
 }
 
 /** WorkloadParts are the parts with which identities of workloads are checked. */
@@ -69,6 +69,7 @@ export function callersOf(access: AccessControl, { context, model, feed, workloa
     compiled: new AclCache(),
     clock: context.clock,
     hearsChanges: () => context.link.up,
+    changes: feed,
   });
   feed.onChange(RIGHTS, () => callers.invalidateAll());
   return callers;

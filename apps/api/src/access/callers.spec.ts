@@ -72,6 +72,7 @@ const callersOf = (): Callers =>
     workloads: unusedWorkloads,
     clock: time,
     hearsChanges: () => connected,
+    changes: { onChangeOf: () => () => {} },
   });
 
 beforeEach(() => {

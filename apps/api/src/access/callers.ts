@@ -1,8 +1,8 @@
 import { Acl, type AclCache } from '@waybill/acl';
 import { TokenRefusedError } from '@waybill/keyring';
 import { type AclPolicy, ANONYMOUS_POLICY, type Clock, isExpiredAt, Refusal } from '@waybill/model';
-import type { TokenGrants } from '@waybill/projection';
-import { anonymous, type Caller, EVERYBODY, newestOf, withToken } from './caller.js';
+import type { ProjectionFeed, TokenGrants } from '@waybill/projection';
+import { anonymous, type Caller, EVERYBODY, newestOf, rightsKeysOf, withToken } from './caller.js';
 import { RecentReads } from './recent-reads.js';
 import { isIdentityToken, workloadCaller, type WorkloadSource } from './workload-callers.js';
 
@@ -29,6 +29,8 @@ export interface CallersOptions {
   readonly clock: Clock;
   /** Says whether announcements of changed tokens, policies and roles arrive now. */
   readonly hearsChanges: () => boolean;
+  /** The announcements of changed rows. `ProjectionFeed` implements them. */
+  readonly changes: Pick<ProjectionFeed, 'onChangeOf'>;
 }
 
 export type RefusedBecause = 'unknown' | 'expired';
@@ -37,12 +39,15 @@ export type RefusedBecause = 'unknown' | 'expired';
 export interface CallerSource {
   /** @throws RefusedCredential; the errors of the read model */
   of(credential: string | undefined): Promise<Caller>;
-  /** Calls the listener when rights may have changed. Returns a function that stops the calls. */
-  onChange(listener: () => void): () => void;
+  /**
+   * Calls the listener synchronously when the rights of this caller may have changed. Returns a function that stops the
+   * calls.
+   */
+  onChangeOf(caller: Caller, listener: () => void): () => void;
 }
 
 /** everybody is the source while access control is off. Every caller may do everything, whatever they send (OP-110). */
-export const everybody: CallerSource = { of: async () => EVERYBODY, onChange: () => () => {} };
+export const everybody: CallerSource = { of: async () => EVERYBODY, onChangeOf: () => () => {} };
 
 /**
  * RefusedCredential says that the credential of a request is refused. Such a request never gets the rights of the
@@ -72,7 +77,6 @@ export const REMEMBER_MS = 10_000;
  * Limits: MAX_REMEMBERED. Cost: a keyed hash and a look-up for a remembered caller, otherwise up to three statements.
  */
 export class Callers implements CallerSource {
-  private readonly listeners = new Set<() => void>();
   private readonly recent: RecentReads<Caller | undefined>;
 
   constructor(private readonly options: CallersOptions) {
@@ -84,13 +88,9 @@ export class Callers implements CallerSource {
     });
   }
 
-  /**
-   * Calls the listener synchronously whenever tokens, policies or roles may have changed. Returns a function that stops
-   * the calls.
-   */
-  onChange(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+  /** Finds the callers concerned by the keys of their rows, so a change costs nothing for all others (AU-234). */
+  onChangeOf(caller: Caller, listener: () => void): () => void {
+    return this.options.changes.onChangeOf(rightsKeysOf(caller), listener);
   }
 
   /**
@@ -98,7 +98,6 @@ export class Callers implements CallerSource {
    */
   invalidateAll(): void {
     this.recent.clearValues();
-    for (const listener of this.listeners) listener();
   }
 
   /**

@@ -45,6 +45,7 @@ const callers = (): Callers =>
     },
     clock: new FakeTime(),
     hearsChanges: () => true,
+    changes: { onChangeOf: () => () => {} },
   });
 
 const claimsOf = (over: Claims = {}): Claims => ({

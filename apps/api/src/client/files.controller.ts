@@ -1,11 +1,11 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { CallerWatches } from '../access/caller-watch.js';
 import { Needs } from '../access/needs.decorator.js';
 import { ofObject, onNode, open } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc, statFile } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
-import { goneSignal } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
 import { bytesParam, flagParam, originParam } from './file-params.js';
@@ -32,6 +32,7 @@ export class FilesController {
   constructor(
     private readonly model: ReadModel,
     private readonly rpc: NatsRpc,
+    private readonly watches: CallerWatches,
   ) {}
 
   @Get('ls/*')
@@ -91,9 +92,10 @@ export class FilesController {
 
   private async send(request: ApiRequest, reply: ApiReply, { id, plain, ...range }: WantedFile): Promise<void> {
     const { ID: allocId, NodeID: nodeId } = await knownAllocation(this.model, id, request.access);
-    const gone = goneSignal(reply);
-    const pieces = readAllocFile(callsFor(request, this.rpc), { ...range, nodeId, allocId }, gone);
-    await sendPieces(reply, pieces, gone, plain);
+    await this.watches.respond(request, reply, (until) => {
+      const pieces = readAllocFile(callsFor(request, this.rpc), { ...range, nodeId, allocId }, until);
+      return sendPieces(reply, pieces, until, plain);
+    });
   }
 }
 

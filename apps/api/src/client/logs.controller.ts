@@ -1,4 +1,5 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { CallerWatches } from '../access/caller-watch.js';
 import { Needs } from '../access/needs.decorator.js';
 import { ofObject, onNode } from '../access/needs.js';
 import { findTaskGroup } from '@waybill/model';
@@ -6,7 +7,6 @@ import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import { badRequest } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
-import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { bytesParam, flagParam, originParam } from './file-params.js';
 import { sendPieces } from './frames.js';
@@ -23,6 +23,7 @@ export class LogsController {
   constructor(
     private readonly model: ReadModel,
     private readonly rpc: NatsRpc,
+    private readonly watches: CallerWatches,
   ) {}
 
   @Get('logs/*')
@@ -31,8 +32,9 @@ export class LogsController {
     const { query } = request;
     const plain = flagParam(query, 'plain', false);
     const wanted = await this.streamRequest(id.toLowerCase(), request);
-    const gone = goneSignal(reply);
-    await sendPieces(reply, readTaskLog(callsFor(request, this.rpc), wanted, gone), gone, plain);
+    await this.watches.respond(request, reply, (until) =>
+      sendPieces(reply, readTaskLog(callsFor(request, this.rpc), wanted, until), until, plain),
+    );
   }
 
   private async streamRequest(id: string, { access, query }: ApiRequest): Promise<LogStreamRequest> {

@@ -1,4 +1,5 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { CallerWatches } from '../access/caller-watch.js';
 import { Needs } from '../access/needs.decorator.js';
 import { agentRead } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
@@ -6,7 +7,6 @@ import { processLog } from '@waybill/telemetry';
 import { sendPieces } from '../client/frames.js';
 import { ApiError, badRequest, notFound } from '../http/api-error.js';
 import { boolParam, param, type QueryString } from '../http/query-string.js';
-import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
 import { LogEndedError, type MonitorWish } from './log-monitor.js';
@@ -25,6 +25,7 @@ export class MonitorController {
     private readonly monitors: LogMonitors,
     private readonly identity: AgentIdentity,
     private readonly model: ReadModel,
+    private readonly watches: CallerWatches,
   ) {}
 
   @Get()
@@ -34,7 +35,6 @@ export class MonitorController {
     const wish = wishOf(query);
     const plain = logOption(query, 'plain', 'plain');
     this.refuseOthers(query);
-    const gone = goneSignal(reply);
     const node = param(query, 'node_id');
     const ended = new AbortController();
     const feed = node
@@ -42,8 +42,10 @@ export class MonitorController {
           ended.abort(new LogEndedError(why)),
         )
       : processLog;
-    const until = AbortSignal.any([gone, ended.signal]);
-    await sendPieces(reply, this.monitors.monitor(feed, wish).pieces(until), gone, plain);
+    await this.watches.respond(request, reply, (until) => {
+      const pieces = this.monitors.monitor(feed, wish).pieces(AbortSignal.any([until, ended.signal]));
+      return sendPieces(reply, pieces, until, plain);
+    });
   }
 
   /** @throws Refusal notFound, before the answer begins */

@@ -11,7 +11,7 @@ import { Subscriptions } from './subscriptions.js';
   providers: [
     made(EventLog, ({ parts }) => parts.events),
     made(Subscriptions, ({ parts }) => parts.subscriptions),
-    made(StreamPermits, ({ guard, context: { clock, timers } }) => new StreamPermits({ ...guard, clock, timers })),
+    made(StreamPermits, ({ guard: { namespaces }, watches }) => new StreamPermits({ watches, namespaces })),
     made(RestoreWatch, ({ parts }) => parts.restores),
   ],
 })

@@ -2,6 +2,8 @@ import { Acl } from '@waybill/acl';
 import { type AclToken, FakeTime, Refusal } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { anonymous, type Caller } from '../access/caller.js';
+import { CallerWatches } from '../access/caller-watch.js';
+import type { CallerSource } from '../access/callers.js';
 import { parseTopics } from './event-filter.js';
 import { StreamPermits } from './stream-permit.js';
 
@@ -18,20 +20,20 @@ class Cluster {
 
   constructor(public caller: Caller | Error) {}
 
-  readonly permits = new StreamPermits({
-    callers: {
-      of: async () => {
-        if (this.caller instanceof Error) throw this.caller;
-        return this.caller;
-      },
-      onChange: (listener) => {
-        this.listeners.add(listener);
-        return () => this.listeners.delete(listener);
-      },
+  private readonly callers: CallerSource = {
+    of: async () => {
+      if (this.caller instanceof Error) throw this.caller;
+      return this.caller;
     },
+    onChangeOf: (_, listener) => {
+      this.listeners.add(listener);
+      return () => this.listeners.delete(listener);
+    },
+  };
+
+  readonly permits = new StreamPermits({
+    watches: new CallerWatches({ callers: this.callers, clock: this.time, timers: this.time }),
     namespaces: async () => this.existing,
-    clock: this.time,
-    timers: this.time,
   });
 
   open(topic: string, namespace = 'default') {

@@ -8,6 +8,7 @@ class Client implements LineSink {
   bufferedBytes = 0;
   reading = true;
   ended = false;
+  broken = false;
   private onDrain: (() => void)[] = [];
 
   write(line: string | Uint8Array): void {
@@ -26,6 +27,10 @@ class Client implements LineSink {
 
   end(): void {
     this.ended = true;
+  }
+
+  destroy(): void {
+    this.broken = true;
   }
 }
 
@@ -88,5 +93,19 @@ describe('Subscriber', () => {
     await sending;
     await subscriber.send('nothing is written to a closed one', 11);
     expect(client.lines.at(-1)).not.toContain('nothing');
+  });
+
+  it('AU-231: a client that may see no more gets nothing of what waits for it; its body ends if nothing waits', async () => {
+    subscriber.revoke();
+    expect([client.ended, client.broken]).toEqual([true, false]);
+    const slow = new Client();
+    const behind = new Subscriber(slow, time);
+    slow.reading = false;
+    behind.open();
+    const sending = behind.send('x'.repeat(MAX_BUFFERED_BYTES), 1);
+    behind.revoke();
+    await sending;
+    await behind.send('{"Index":2}\n', 2);
+    expect([slow.ended, slow.broken, slow.lines.length, time.pending]).toEqual([false, true, 2, 0]);
   });
 });

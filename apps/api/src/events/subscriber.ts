@@ -16,6 +16,8 @@ export interface LineSink {
   drained(): Promise<void>;
   /** @param next the index to continue with, if it is known */
   end(next: number | undefined): void;
+  /** Breaks the connection off and drops the bytes that the client has not yet taken. */
+  destroy(): void;
 }
 
 /**
@@ -75,13 +77,26 @@ export class Subscriber {
   }
 
   close(): void {
+    this.closeWith(() => this.sink.end(this.next));
+  }
+
+  /**
+   * Closes the connection of a client who may see no more events. Lines that the client has not taken are not sent any
+   * more (AU-231).
+   */
+  revoke(): void {
+    if (this.sink.bufferedBytes > 0) this.closeWith(() => this.sink.destroy());
+    else this.close();
+  }
+
+  private closeWith(end: () => void): void {
     if (this.closed) return;
     this.closed = true;
     this.cancelHeartbeat();
     this.cancelStall?.();
     this.over.abort();
     this.giveUp?.();
-    this.sink.end(this.next);
+    end();
   }
 
   private write(line: string | Uint8Array): void {

@@ -3,7 +3,7 @@ import { EventsTrimmedError, type EventLog } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';
 import type { EventFilter } from './event-filter.js';
 import { sinkOf } from '../http/line-sink.js';
-import { type ApiReply, whenClosed } from '../http/reply.js';
+import { type ApiReply, whenAborted, whenClosed } from '../http/reply.js';
 import type { StreamPermit } from './stream-permit.js';
 import { Subscriber } from './subscriber.js';
 
@@ -22,12 +22,6 @@ export interface Served {
   /** Says whether the stream ends after everything applied at its beginning. */
   readonly untilHead: boolean;
   readonly permit: Pick<StreamPermit, 'ended' | 'settled'>;
-}
-
-/** Calls `run` when the signal is aborted, or at once if it is already. */
-function whenAborted(signal: AbortSignal, run: () => void): void {
-  if (signal.aborted) run();
-  else signal.addEventListener('abort', run, { once: true });
 }
 
 /**
@@ -60,7 +54,7 @@ export class Subscriptions {
     const subscriber = new Subscriber(sinkOf(raw), this.timers);
     this.open.add(subscriber);
     whenClosed(raw, () => subscriber.close());
-    whenAborted(permit.ended, () => subscriber.close());
+    whenAborted(permit.ended, () => subscriber.revoke());
     subscriber.open();
     try {
       await this.events.subscribe({

@@ -100,6 +100,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   logRequests(fastify, logger);
   serveExec(fastify, {
     guard: core.guard,
+    watches: core.watches,
     model: parts.model,
     rpc: parts.context.rpc,
     region: regions.own,

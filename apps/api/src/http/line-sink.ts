@@ -16,5 +16,6 @@ export function sinkOf(raw: ServerResponse): LineSink {
       if (next !== undefined && !raw.writableEnded) raw.addTrailers({ [NEXT_TRAILER]: String(next) });
       raw.end();
     },
+    destroy: () => void raw.destroy(),
   };
 }

@@ -47,6 +47,12 @@ export function whenClosed(raw: ApiReply['raw'], run: () => void): void {
   else raw.once('close', run);
 }
 
+/** Calls `run` when the signal is aborted, or at once if it is already. */
+export function whenAborted(signal: AbortSignal, run: () => void): void {
+  if (signal.aborted) run();
+  else signal.addEventListener('abort', run, { once: true });
+}
+
 /** ReadMeta is what a read returns besides its answer (API-31). */
 export interface ReadMeta {
   /** The value of X-Nomad-Index; 0 if nothing of the kind was ever written (API-32). */

@@ -23,7 +23,7 @@ const callers: CallerSource = {
     if (credential !== TOKEN && credential !== IDENTITY) throw new RefusedCredential('unknown');
     return EVERYBODY;
   },
-  onChange: () => () => {},
+  onChangeOf: () => () => {},
 };
 const workloads = (ended = false): WorkloadSource => ({
   verifyJwt: async (token) => {

@@ -15,6 +15,8 @@ export const rowsOfNode = (nodeId: string): string => `node:${nodeId}`;
 export const rowsOfEval = (evalId: string): string => `eval:${evalId}`;
 export const rowsOfDeployment = (deploymentId: string): string => `deployment:${deploymentId}`;
 export const rowsOfService = (namespace: string, name: string): string => `service:${namespacedKey(namespace, name)}`;
+/** Key of the policies that are for workloads of a namespace (their JobACL). The name of a policy contains no colon. */
+export const policiesOfWorkloads = (namespace: string): string => `workloads:${namespace}`;
 
 /** Returns the groups of a changed row before and after the change. */
 function groupsOf(change: Change): string[] {
@@ -33,6 +35,10 @@ function groupsOf(change: Change): string[] {
     case 'service_registrations':
       return [change.before, change.after].flatMap((row) =>
         row ? [rowsOfJob(row.Namespace, row.JobID), rowsOfService(row.Namespace, row.ServiceName)] : [],
+      );
+    case 'acl_policy':
+      return [change.before, change.after].flatMap((row) =>
+        row?.JobACL ? [policiesOfWorkloads(row.JobACL.Namespace)] : [],
       );
     case 'evals':
     case 'deployment':

@@ -9,6 +9,7 @@ import {
   type UserRpc,
 } from '@waybill/rpc';
 import { CLOSE } from '@waybill/websocket';
+import { RefusedCredential } from '../../access/callers.js';
 import { closedMessage, ExecMessageError, exitedMessage, inputOf, outputMessage } from './exec-messages.js';
 
 /** ExecClient is the client of an exec session, whatever its connection is. */
@@ -81,4 +82,10 @@ export function sendAway(client: Pick<ExecClient, 'close'>, error: unknown): voi
   const reason = error instanceof RpcUnavailableError ? 'No path to node' : errorText(error);
   const isAskers = error instanceof ExecMessageError || isRefusal(error, 'invalid') || isRefusal(error, 'not-found');
   client.close(isAskers ? CLOSE.policy : CLOSE.internal, reason);
+}
+
+/** Ends a session whose client may not go on: 1008 if the client's token was deleted or has expired (AU-237). */
+export function endSession(client: Pick<ExecClient, 'close'>, why: unknown): void {
+  if (why instanceof RefusedCredential) client.close(CLOSE.policy, 'ACL token expired');
+  else sendAway(client, why);
 }

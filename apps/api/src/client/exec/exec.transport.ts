@@ -7,16 +7,18 @@ import { judgeWebRequest, type WebAccess } from '@waybill/service';
 import { WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
 import type { Caller } from '../../access/caller.js';
+import type { CallerWatches } from '../../access/caller-watch.js';
 import { RefusedCredential } from '../../access/callers.js';
 import { credentialOf, type RouteGuard } from '../../access/routes.guard.js';
 import type { Recorder } from '../../audit/request-audit.js';
 import { SessionAudit } from '../../audit/session-audit.transport.js';
 import { ofObject } from '../../access/needs.js';
 import { RequestAccess } from '../../access/request-access.js';
+import { whenAborted } from '../../http/reply.js';
 import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.js';
 import { ExecMessageError, tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
-import { runExec, sendAway } from './exec-session.js';
+import { endSession, runExec, sendAway } from './exec-session.js';
 import { callUserOf } from '../../access/call-user.js';
 
 /** The largest size of a client's message in bytes: a piece of stdin, as base64 in JSON. */
@@ -34,6 +36,8 @@ export interface ExecUpgradeDependencies {
   readonly limit: Pick<RequestLimit, 'countRequest'>;
   /** The guard finds out who opens a session and what they may do. */
   readonly guard: RouteGuard;
+  /** The watches end a session with the caller's token. */
+  readonly watches: CallerWatches;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
   /** The recorder of the audit log. It is undefined if there is no audit log. */
   readonly recorder: Recorder | undefined;
@@ -116,16 +120,23 @@ async function serve(
   peer: WebSocket,
   target: ExecTarget,
   { query, credential, audit }: ExecOpening,
-  { model, rpc, guard }: ExecUpgradeDependencies,
+  { model, rpc, guard, watches }: ExecUpgradeDependencies,
 ): Promise<void> {
   try {
     const greeting = query.get('ws_handshake') === 'true' ? tokenOf(await peer.first()) : '';
     const queried = query.get('namespace') || DEFAULT_NAMESPACE;
-    const caller = await callerOf(guard, credential ?? greeting, audit);
+    const secret = credential ?? greeting;
+    const caller = await callerOf(guard, secret, audit);
     const access = new RequestAccess(caller, EXEC, queried, guard.namespaces);
     const { nodeId, request } = await execPlace(model, target, { query, access });
     await audit?.begins();
-    await runExec(new UserRpc(rpc, callUserOf(caller)), nodeId, request, peer);
+    const watch = await watches.open(secret);
+    try {
+      whenAborted(watch.ended, () => endSession(peer, watch.ended.reason));
+      await runExec(new UserRpc(rpc, callUserOf(caller)), nodeId, request, peer);
+    } finally {
+      watch.close();
+    }
   } catch (error) {
     await audit?.completed({ status: statusOf(error), error: errorText(error) }).catch(() => {});
     sendAway(peer, error);
