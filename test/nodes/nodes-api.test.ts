@@ -35,7 +35,7 @@ const send = async (method: string, path: string, body?: unknown): Promise<[numb
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
 describe('node pools over HTTP', () => {
-  it('ND-181 ND-182 ND-183 ND-185: made by PUT or POST with or without a name in the path; bad ones change nothing', async () => {
+  it('ND-181 ND-182 ND-183 ND-185 AU-194: made by PUT or POST with or without a name in the path; bad ones change nothing', async () => {
     expect(await send('PUT', '/v1/node/pool/gpu', { Name: 'gpu', NodeIdentityTTL: '1h' })).toEqual([200, '']);
     expect(await send('POST', '/v1/node/pools', { Name: 'edge', Description: 'far away' })).toEqual([200, '']);
     expect(await send('PUT', '/v1/node/pool/gpu', { Name: 'other' })).toEqual([
@@ -45,6 +45,10 @@ describe('node pools over HTTP', () => {
     const [status, text] = await send('PUT', '/v1/node/pools', { Name: 'no spaces' });
     expect([status, text.startsWith('invalid node pool "no spaces": ')]).toEqual([400, true]);
     expect((await send('PUT', '/v1/node/pools', { Name: 'long', Description: 'x'.repeat(257) }))[0]).toBe(400);
+    expect(await send('PUT', '/v1/node/pools', { Name: 'endless', NodeIdentityTTL: '-1s' })).toEqual([
+      400,
+      'invalid node pool "endless": node identity TTL must not be negative',
+    ]);
     expect(await send('PUT', '/v1/node/pools', { Name: 'paid', SchedulerConfiguration: {} })).toEqual([
       400,
       'Feature "Node Pools Governance" is unlicensed',

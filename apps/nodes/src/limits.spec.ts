@@ -16,10 +16,13 @@ import { LOSS_RETRY_MS } from './heartbeats/heartbeats.js';
 import { EVALUATIONS_DUE_MS, LOOK_BACK_SECONDS } from './heartbeats/missing-node-evaluations.js';
 import { SIGN_EVERY_MS, SILENCE_MS } from './heartbeats/peers.js';
 import { MAX_SIGNED_TOKEN_BYTES } from './identities/identity-signing.js';
+import { MAX_SIGNING_MS, SPARE_LIFE_MS } from './identities/node-identities.js';
 import { MAX_EVENTS_PER_REPORT } from './node/node-events.js';
 import { MAX_REGISTERING, MAX_WAITING_REGISTRATIONS } from './node/registration.js';
 
 it.each<[string, number, number]>([
+  ['AU-144: a signature is waited for at most 1 s', MAX_SIGNING_MS, 1_000],
+  ['AU-196: an identity must live 10 min longer if none can be signed', SPARE_LIFE_MS, 600_000],
   ['DR-62: deadlines within 5 s are handled together', DEADLINE_WINDOW_MS, 5_000],
   ['DR-71: marks are gathered for 1 s', GATHER_MS, 1_000],
   ['DR-72: 7281 IDs in one transaction', MAX_IDS_PER_TXN, 7_281],

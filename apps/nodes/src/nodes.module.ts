@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { NodeIdentityCheck } from '@waybill/service';
 import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
@@ -32,6 +33,7 @@ export interface NodesParts {
   readonly serviceQueries: ServiceQueries;
   readonly disks: PreviousDisks;
   readonly identities: IdentitySigning;
+  readonly identityCheck: NodeIdentityCheck;
   readonly variables: VariableQueries;
   readonly userRights: UserRightsQueries;
 }
@@ -61,6 +63,7 @@ export class NodesModule {
         { provide: ServiceRegistrations, useValue: parts.services },
         { provide: ServiceQueries, useValue: parts.serviceQueries },
         { provide: PreviousDisks, useValue: parts.disks },
+        { provide: NodeIdentityCheck, useValue: parts.identityCheck },
         { provide: IdentitySigning, useValue: parts.identities },
         { provide: VariableQueries, useValue: parts.variables },
         { provide: UserRightsQueries, useValue: parts.userRights },

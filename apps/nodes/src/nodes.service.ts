@@ -1,12 +1,19 @@
 import { nodesWriter } from './node/nodes-writer.js';
 import { natsPresence, type Presence } from '@waybill/rpc';
-import { openKeyring, type ServiceContext, type ServiceDefinition, userRightsOf } from '@waybill/service';
+import {
+  NodeIdentityCheck,
+  openKeyring,
+  type ServiceContext,
+  type ServiceDefinition,
+  userRightsOf,
+} from '@waybill/service';
 import { rootKeysOf } from '@waybill/state';
 import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
 import { Drainer } from './drain/drainer.js';
 import { IdentitySigning } from './identities/identity-signing.js';
+import { NodeIdentities } from './identities/node-identities.js';
 import { Introductions } from './introductions/introductions.js';
 import { Peers } from './heartbeats/peers.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
@@ -43,7 +50,11 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const writer = nodesWriter(state, { clock, newId, region });
       const shared = { state, clock, timers, newId, writer, region };
       const evaluations = new NodeEvaluations(state, writer);
-      const watched = { ...shared, evaluations, random: context.random, pace, logger };
+      const keyring = await openKeyring(context, rootKeysOf(state));
+      const issuer = settings.WAYBILL_OIDC_ISSUER;
+      const identities = new NodeIdentities({ ...shared, keyring, logger, issuer });
+      const identityCheck = new NodeIdentityCheck({ state, clock, timers });
+      const watched = { ...shared, evaluations, random: context.random, pace, logger, identities, identityCheck };
       const heartbeats = new Heartbeats(watched);
       const missing = new MissingNodeEvaluations({ state, evaluations, clock, timers, logger });
       const traces = new PlacementTraces(state);
@@ -52,7 +63,6 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const unrecorded = metrics.counter('nodes_unrecorded_refusals', 'refused registrations without an audit record');
       const refusals = new RefusedNodes(context.audit, clock, () => unrecorded.inc());
-      const keyring = await openKeyring(context, rootKeysOf(state));
       const violations = metrics.counter(
         'nomad_client_introduction_violation_num',
         'new machines whose introduction token is missing or wrong',
@@ -94,7 +104,8 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           disks: new PreviousDisks(state, context.rpc),
           variables,
           userRights: new UserRightsQueries(state, userRightsOf(context)),
-          identities: new IdentitySigning({ state, keyring, clock, newId, issuer: settings.WAYBILL_OIDC_ISSUER }),
+          identities: new IdentitySigning({ state, keyring, clock, newId, issuer }),
+          identityCheck,
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         start: () => peers.start(),

@@ -9,6 +9,7 @@ import {
   RpcContext,
   unpublishVolume,
 } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { VolumesHolder } from './volumes-holder.js';
 
 /** RPC calls of agents, which claim and release volumes for their allocations. */
@@ -17,12 +18,18 @@ export class ClaimsController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}
 
   @Answers(claimVolume)
-  async claim(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<ClaimVolumeResponse> {
+  async claim(
+    @Payload(MachineCredentialPipe) request: AgentClaimRequest,
+    @Ctx() { traceparent }: RpcContext,
+  ): Promise<ClaimVolumeResponse> {
     return await this.holder.term.claims.claim(request, { traceparent });
   }
 
   @Answers(unpublishVolume)
-  async unpublish(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<IndexResponse> {
+  async unpublish(
+    @Payload(MachineCredentialPipe) request: AgentClaimRequest,
+    @Ctx() { traceparent }: RpcContext,
+  ): Promise<IndexResponse> {
     return { Index: await this.holder.term.claims.release(request, { traceparent }) };
   }
 }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { ServiceDefinition } from '@waybill/service';
+import { NodeIdentityCheck, type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { ClaimsController } from './claims.controller.js';
 import { HostVolumesController } from './host-volumes/host-volumes.controller.js';
@@ -29,7 +29,10 @@ export const volumes: ServiceDefinition = {
       module: {
         module: VolumesModule,
         controllers: [ClaimsController, VolumesController, HostVolumesController],
-        providers: [{ provide: VolumesHolder, useValue: holder }],
+        providers: [
+          { provide: VolumesHolder, useValue: holder },
+          { provide: NodeIdentityCheck, useValue: new NodeIdentityCheck({ state, clock, timers }) },
+        ],
       },
       singleton: holder,
     };

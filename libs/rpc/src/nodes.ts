@@ -14,8 +14,8 @@ export const MAX_WAITING_ALLOC_QUERIES = 50_000;
 
 /** Longer than it takes to write the longest allowed queue of registrations. */
 const REGISTRATION_TIMEOUT_MS = 30_000;
-/** Most characters of an introduction token. It is longer than any that a server makes. */
-const MAX_INTRODUCTION_TOKEN = 8_192;
+/** Most characters of a token of a machine. It is longer than any that a server makes. */
+const MAX_MACHINE_TOKEN = 8_192;
 /** Registrations that are being written or wait. */
 const MAX_REGISTRATIONS_IN_PROGRESS = 25_000;
 
@@ -29,11 +29,19 @@ export interface NodeRegisterRequest {
   readonly After?: number;
   /** Introduces a machine that the servers do not know yet (AU-203). */
   readonly IntroductionToken?: string;
+  /**
+   * The signed identity that the machine has, even if it is expired; empty if it has none (AU-192). Absent from agents
+   * that keep no identities: they get none.
+   */
+  readonly Identity?: string;
 }
 export interface NodeStatusRequest {
   readonly NodeID: string;
+  /** The machine's secret or its signed identity (AU-191). */
   readonly SecretID: string;
   readonly Status: NodeStatus;
+  /** Whether the machine needs a new identity at once (AU-199). Absent from agents that keep no identities. */
+  readonly RenewIdentity?: boolean;
 }
 /** The present holders of roles, as the answering server knows them (AU-256). */
 export interface RoleTerms {
@@ -63,6 +71,8 @@ export interface NodeUpdateResponse {
   readonly Index: number;
   /** The servers' time of day at their response, in unix ms. Absent from servers of an older version. */
   readonly TimeMs?: number;
+  /** A new identity, which the machine uses from now on instead of its secret. Absent if none was made (AU-192). */
+  readonly SignedIdentity?: string;
 }
 export interface NodeAllocsRequest {
   readonly NodeID: string;
@@ -312,6 +322,7 @@ const text = z.string();
 const amount = z.number();
 /** Members that the service checks after it has authorised the machine (`machine-shapes.ts`). */
 const checkedLater = z.unknown();
+/** `SecretID` is the machine's secret or its signed identity (AU-191). */
 const OF_MACHINE = { NodeID: text, SecretID: text };
 const OF_OWN_ALLOCATION = { ...OF_MACHINE, AllocID: text };
 const UNTIL_NEWS = { MinQueryIndex: amount, MaxQueryTimeMs: amount };
@@ -322,14 +333,15 @@ export const registerNode = machineCall<NodeRegisterRequest, NodeUpdateResponse>
   {
     Node: checkedLater,
     After: amount.optional(),
-    IntroductionToken: z.string().max(MAX_INTRODUCTION_TOKEN).optional(),
+    IntroductionToken: z.string().max(MAX_MACHINE_TOKEN).optional(),
+    Identity: z.string().max(MAX_MACHINE_TOKEN).optional(),
   },
   { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS },
 );
 /** Only the holder keeps the timers, so only the holder answers a heartbeat. */
 export const heartbeat = machineCall<NodeStatusRequest, NodeUpdateResponse>(
   'nodes.heartbeat',
-  { ...OF_MACHINE, Status: text },
+  { ...OF_MACHINE, Status: text, RenewIdentity: z.boolean().optional() },
   { role: 'nodes' },
 );
 export const nodeAllocs = machineCall<NodeAllocsRequest, NodeAllocsResponse>(

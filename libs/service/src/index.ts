@@ -4,6 +4,7 @@ export { CONTRACT_PREFIX, gatherFigures, type ServiceFigures } from './figures.t
 export { Infrastructure } from './infrastructure.js';
 export { KeyringSettingsError, keyWrappersOf, openKeyring } from './open-keyring.js';
 export { listen } from './listen.js';
+export { MachineCredentialPipe } from './machine-credential.pipe.js';
 export { MachineClock, type Witness, WITNESS_PERIOD_MS } from './machine-clock.js';
 export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';
 export { hostLabels, metricsView, statsdSender } from './metrics-view.js';
@@ -25,6 +26,7 @@ export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } fro
 export { UserRights, type UserRightsDeps, userRightsOf } from './user-rights.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { KEYED_SERVICES, type KeyedService, keyedServiceUser } from './nats-rights.js';
+export { KEY_WAIT_MS, MAX_KEY_WAITS, NodeIdentityCheck } from './node-identity-check.js';
 export { NestLogger } from './nest-logger.js';
 export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/cross-origin.js';
 export { unprotectedListening } from './web/unprotected-listening.js';

@@ -19,6 +19,7 @@ import {
   type AllocUpdateRequest,
   type AllocUpdateResponse,
 } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
 import { PreviousDisks } from './previous-disks.js';
@@ -33,27 +34,30 @@ export class AllocationsController {
   ) {}
 
   @Answers(nodeAllocs)
-  nodeAllocs(@Payload() request: NodeAllocsRequest): Promise<NodeAllocsResponse> {
+  nodeAllocs(@Payload(MachineCredentialPipe) request: NodeAllocsRequest): Promise<NodeAllocsResponse> {
     return this.queries.nodeAllocs(request);
   }
 
   @Answers(allocsById)
-  allocsById(@Payload() request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
+  allocsById(@Payload(MachineCredentialPipe) request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
     return this.queries.allocsById(request);
   }
 
   @Answers(updateAllocs)
-  updateAllocs(@Payload() request: AllocUpdateRequest, @Ctx() context: RpcContext): Promise<AllocUpdateResponse> {
+  updateAllocs(
+    @Payload(MachineCredentialPipe) request: AllocUpdateRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<AllocUpdateResponse> {
     return this.updates.update(request, context.traceparent);
   }
 
   @Answers(listPreviousDisk)
-  listPreviousDisk(@Payload() request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
+  listPreviousDisk(@Payload(MachineCredentialPipe) request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
     return this.disks.list(request);
   }
 
   @Answers(readPreviousDisk)
-  readPreviousDisk(@Payload() request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
+  readPreviousDisk(@Payload(MachineCredentialPipe) request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
     return this.disks.readFile(request);
   }
 }

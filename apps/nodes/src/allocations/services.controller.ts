@@ -15,6 +15,7 @@ import {
   type ServiceNamesRequest,
   type ServiceNamesResponse,
 } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { ServiceRegistrations } from './service-registrations.js';
 import { ServiceQueries } from './service-queries.js';
 
@@ -27,25 +28,28 @@ export class ServicesController {
   ) {}
 
   @Answers(registerServices)
-  registerServices(@Payload() request: RegisterServicesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+  registerServices(
+    @Payload(MachineCredentialPipe) request: RegisterServicesRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<IndexResponse> {
     return this.registrations.register(request, context.traceparent);
   }
 
   @Answers(deregisterServices)
   deregisterServices(
-    @Payload() request: DeregisterServicesRequest,
+    @Payload(MachineCredentialPipe) request: DeregisterServicesRequest,
     @Ctx() context: RpcContext,
   ): Promise<IndexResponse> {
     return this.registrations.deregister(request, context.traceparent);
   }
 
   @Answers(namedServices)
-  namedServices(@Payload() request: NamedServicesRequest): Promise<NamedServicesResponse> {
+  namedServices(@Payload(MachineCredentialPipe) request: NamedServicesRequest): Promise<NamedServicesResponse> {
     return this.queries.named(request);
   }
 
   @Answers(serviceNames)
-  serviceNames(@Payload() request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
+  serviceNames(@Payload(MachineCredentialPipe) request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
     return this.queries.names(request);
   }
 }

@@ -36,26 +36,44 @@ export function checkedNode(request: NodeRegisterRequest): Node {
   };
 }
 
+export interface RegistrationRequest {
+  readonly sent: Node;
+  readonly comesAfter?: number | undefined;
+  /** The root key that signed the identity in the answer; undefined if there is none in it. */
+  readonly signingKeyId?: string | undefined;
+}
+
 /**
  * The registration to write; undefined if the node was changed since the transaction that the request follows (ND-223).
  */
 export function registrationOf(
-  { sent, comesAfter = Infinity }: { readonly sent: Node; readonly comesAfter: number | undefined },
+  { sent, comesAfter = Infinity, signingKeyId }: RegistrationRequest,
   stored: Node | undefined,
   pools: Tables['node_pools'],
   nowMs: number,
 ): Decision<'NodeRegister'> | undefined {
-  const Node = mergedNode(sent, stored, Math.floor(nowMs / 1_000));
+  checkSecret(sent, stored);
+  const Node = { ...mergedNode(sent, stored, Math.floor(nowMs / 1_000)), ...keyOf(stored, signingKeyId) };
   if (stored && stored.ModifyIndex > comesAfter) return undefined;
   return { type: 'NodeRegister', payload: { Node, CreateNodePool: !pools.has(Node.NodePool) } };
 }
 
-/**
- * The node to store (ND-28, ND-30, ND-31). The state machine keeps the fields of ND-32 when it applies the transaction.
- */
-function mergedNode(sent: Node, stored: Node | undefined, nowSeconds: number): Node {
+/** @throws Refusal forbidden if the machine does not have the secret of the stored node (ND-30) */
+export function checkSecret(sent: Node, stored: Node | undefined): void {
   if (stored && stored.SecretID !== '' && stored.SecretID !== sent.SecretID)
     throw new Refusal('forbidden', 'node secret ID does not match. Not registering node.');
+}
+
+/**
+ * The key that signed the newest identity of the node (AU-195). What the machine says about it does not count: it would
+ * keep any root key from being deleted.
+ */
+const keyOf = (stored: Node | undefined, signingKeyId: string | undefined): Pick<Node, 'IdentitySigningKeyID'> => ({
+  IdentitySigningKeyID: signingKeyId ?? stored?.IdentitySigningKeyID ?? '',
+});
+
+/** The node to store (ND-28, ND-31). The state machine keeps the fields of ND-32 when it applies the transaction. */
+function mergedNode(sent: Node, stored: Node | undefined, nowSeconds: number): Node {
   return {
     ...sent,
     Status: stored?.Status ?? sent.Status,

@@ -14,6 +14,7 @@ import {
   updateNodeDrain,
   updateNodeEligibility,
 } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { DrainCommands } from './drain-commands.js';
 
 /** Answers calls that change or read the drain and the eligibility of a node. */
@@ -27,12 +28,15 @@ export class DrainController {
   }
 
   @Answers(drainSelf)
-  drainSelf(@Payload() request: SelfDrainRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
+  drainSelf(
+    @Payload(MachineCredentialPipe) request: SelfDrainRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<NodeCommandResponse> {
     return this.drains.drainSelf(request, context.traceparent);
   }
 
   @Answers(selfDrainState)
-  selfDrainState(@Payload() request: SelfDrainStateRequest): Promise<SelfDrainState> {
+  selfDrainState(@Payload(MachineCredentialPipe) request: SelfDrainStateRequest): Promise<SelfDrainState> {
     return this.drains.selfDrainState(request);
   }
 

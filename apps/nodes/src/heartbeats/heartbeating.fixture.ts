@@ -5,7 +5,7 @@ import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { DEFAULT_PACE } from './heartbeat-ttl.js';
-import { Heartbeats } from './heartbeats.js';
+import { type HeartbeatDependencies, Heartbeats } from './heartbeats.js';
 import { NodeEvaluations } from '../node/node-evaluations.js';
 
 const LOST_AFTER = {
@@ -16,7 +16,10 @@ const LOST_AFTER = {
 };
 
 /** Heartbeats over a local log, on a clock of their own; `random` is what every TTL is spread by. */
-export function heartbeating(random: () => number = () => 0) {
+export function heartbeating(
+  random: () => number = () => 0,
+  ofIdentities: Pick<HeartbeatDependencies, 'identities' | 'identityCheck'> = {},
+) {
   const time = new FakeTime(fixtures.timeNs / 1e6);
   const state = new LocalState(fixtures.aMachine());
   let ids = 0;
@@ -30,6 +33,7 @@ export function heartbeating(random: () => number = () => 0) {
     random,
     pace: DEFAULT_PACE,
     logger: silentLogger,
+    ...ofIdentities,
   });
   state.onApplied((applied) => heartbeats.applied(applied));
   const add = (over: Partial<Node> = {}): Node => {

@@ -10,12 +10,15 @@ import {
   Refusal,
   NotHolderError,
 } from '@waybill/model';
+import { isSignedToken, type NodeClaims } from '@waybill/keyring';
 import type { Term } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
 import type { NodeStatusRequest, NodeUpdateResponse } from '@waybill/rpc';
-import type { Applied, Fence } from '@waybill/state';
+import type { NodeIdentityCheck } from '@waybill/service';
+import type { Applied, Fence, TxnPayloads } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { answeredTtlMs, type HeartbeatPace, longestDeadlineMs, ttlNs } from './heartbeat-ttl.js';
+import type { NodeIdentities } from '../identities/node-identities.js';
 import { newNodeEvent } from '../node/new-node-event.js';
 import { nodeNotFound, permissionDenied } from '../node/node-access.js';
 import type { NodeEvaluations } from '../node/node-evaluations.js';
@@ -41,7 +44,14 @@ export interface HeartbeatDependencies {
   readonly random: () => number;
   readonly pace: HeartbeatPace;
   readonly logger: Logger;
+  /** Signs identities of machines. Absent: machines have none, and prove themselves by their secret. */
+  readonly identities?: Pick<NodeIdentities, 'forHeartbeat'> | undefined;
+  /** Verifies the identity by which a machine proves itself. Absent: only secrets do. */
+  readonly identityCheck?: Pick<NodeIdentityCheck, 'claimsOf'> | undefined;
 }
+
+/** `IdentitySigningKeyID` is empty if the stored one stays (AU-195). */
+type StatusUpdate = Pick<TxnPayloads['NodeUpdateStatus'], 'Status' | 'NodeEvent' | 'IdentitySigningKeyID'>;
 
 interface Deadline {
   readonly dueMs: number;
@@ -108,19 +118,51 @@ export class Heartbeats {
   /**
    * Handles one heartbeat of an agent.
    * @throws NotHolderError without the lease (ND-79); Refusal: invalid or not-found as ND-50 says, forbidden with a
-   * wrong secret
+   * wrong secret or identity; the failure of a signature that the machine needs soon (AU-196)
    */
   async heartbeat(request: NodeStatusRequest, traceparent?: string): Promise<NodeUpdateResponse> {
-    if (!this.fence) throw new NotHolderError('failed to reset heartbeat since server is not leader');
+    if (!this.fence) throw notLeader();
     if (!request.NodeID) throw new Refusal('invalid', 'missing node ID for client status update');
     if (!isNodeStatus(request.Status)) throw new Refusal('invalid', 'invalid status for node');
-    const node = this.deps.state.tables.nodes.get(request.NodeID);
+    const { NodeID, SecretID, RenewIdentity } = request;
+    const held = isSignedToken(SecretID) ? await this.heldIdentity(SecretID) : undefined;
+    const sender = this.provenSender(request, held);
+    const identity =
+      RenewIdentity === undefined ? undefined : await this.deps.identities?.forHeartbeat(sender, held, RenewIdentity);
+    // The state may have changed during the signature.
+    if (!this.fence) throw notLeader();
+    const node = this.deps.state.tables.nodes.get(NodeID);
     if (!node) throw nodeNotFound();
-    if (node.SecretID !== '' && node.SecretID !== request.SecretID) throw permissionDenied();
-    const status = resultingStatus(this.deps.state.tables, node, request.Status);
-    const event = this.eventOf(node);
-    if (status === node.Status && event === null) return this.answerHeartbeat(node, 0, []);
-    return this.write(node, status, event, asNode(node, traceparent));
+    const answer = await this.recordHeartbeat(node, request.Status, identity?.keyId ?? '', traceparent);
+    return { ...answer, ...(identity && { SignedIdentity: identity.token }) };
+  }
+
+  private heldIdentity(token: string): Promise<NodeClaims> {
+    if (!this.deps.identityCheck) throw permissionDenied();
+    return this.deps.identityCheck.claimsOf(token);
+  }
+
+  /** @throws Refusal not-found; forbidden if neither the identity nor the secret is the node's own (AU-331) */
+  private provenSender({ NodeID, SecretID }: NodeStatusRequest, held: NodeClaims | undefined): Node {
+    const node = this.deps.state.tables.nodes.get(NodeID);
+    if (!node) throw nodeNotFound();
+    const isOwn = held ? held.nodeId === node.ID : node.SecretID === '' || node.SecretID === SecretID;
+    if (!isOwn) throw permissionDenied();
+    return node;
+  }
+
+  /** Writes what the heartbeat changes; nothing if it changes nothing (ND-51). @param keyId empty: none to record */
+  private recordHeartbeat(
+    node: Node,
+    requested: NodeStatus,
+    keyId: string,
+    traceparent: string | undefined,
+  ): NodeUpdateResponse | Promise<NodeUpdateResponse> {
+    const Status = resultingStatus(this.deps.state.tables, node, requested);
+    const NodeEvent = this.eventOf(node);
+    const isKeyNew = keyId !== '' && keyId !== node.IdentitySigningKeyID;
+    if (Status === node.Status && NodeEvent === null && !isKeyNew) return this.answerHeartbeat(node, 0, []);
+    return this.write(node, { Status, NodeEvent, IdentitySigningKeyID: keyId }, asNode(node, traceparent));
   }
 
   /** The event of the heartbeat: a lost node is back, or a node waits for its pool (ND-53, ND-60). Null: none. */
@@ -139,13 +181,12 @@ export class Heartbeats {
 
   private async write(
     node: Node,
-    Status: NodeStatus,
-    NodeEvent: NodeEvent | null,
+    { Status, NodeEvent, IdentitySigningKeyID }: StatusUpdate,
     author: Author,
   ): Promise<NodeUpdateResponse> {
     const { state, writer, clock, evaluations } = this.deps;
     const UpdatedAt = Math.floor(clock.nowMs() / 1_000);
-    const payload = { NodeID: node.ID, Status, UpdatedAt, NodeEvent, IdentitySigningKeyID: '' };
+    const payload = { NodeID: node.ID, Status, UpdatedAt, NodeEvent, IdentitySigningKeyID };
     const { index } = await writer.write({ type: 'NodeUpdateStatus', payload }, author);
     const after = state.tables.nodes.get(node.ID);
     if (!after) throw nodeNotFound();
@@ -205,12 +246,15 @@ export class Heartbeats {
     this.deps.logger.warn('a node missed its heartbeats', { node: nodeId, name: node.Name, status });
     try {
       const event = this.newClusterEvent('Node heartbeat missed', null);
-      await this.write(node, status, event, asHolder(fence));
+      const update = { Status: status, NodeEvent: event, IdentitySigningKeyID: '' };
+      await this.write(node, update, asHolder(fence));
     } catch (error) {
       this.deps.logger.error('a missed heartbeat could not be written; trying again', { node: nodeId, error });
       if (this.fence === fence && !this.deadlines.has(nodeId)) this.armDeadline(nodeId, LOSS_RETRY_MS);
     }
   }
 }
+
+const notLeader = (): NotHolderError => new NotHolderError('failed to reset heartbeat since server is not leader');
 
 const isLost = (node: Node | undefined): boolean => node?.Status === 'down' || node?.Status === 'disconnected';

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import { Answers, signIdentities, type SignIdentitiesRequest, type SignIdentitiesResponse } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { IdentitySigning } from './identity-signing.js';
 
 /** Answers requests of agents for signed identities of their tasks. */
@@ -9,7 +10,7 @@ export class IdentitiesController {
   constructor(private readonly identities: IdentitySigning) {}
 
   @Answers(signIdentities)
-  signIdentities(@Payload() request: SignIdentitiesRequest): Promise<SignIdentitiesResponse> {
+  signIdentities(@Payload(MachineCredentialPipe) request: SignIdentitiesRequest): Promise<SignIdentitiesResponse> {
     return this.identities.sign(request);
   }
 }

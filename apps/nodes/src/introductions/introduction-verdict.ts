@@ -1,4 +1,4 @@
-import type { Claims } from '@waybill/keyring';
+import { type Claims, type NodeClaims, nodeClaimsOf } from '@waybill/keyring';
 import { DEFAULT_AUDIENCE, type Node, type NodeIntroductionSpecification, NS_PER_SECOND } from '@waybill/model';
 
 /** How the servers treat a new machine without a valid introduction token (AU-202). */
@@ -17,7 +17,8 @@ export type IntroductionVerdict =
 const REMEMBERED_S = 3_600;
 
 /**
- * Decides whether a new machine may register (AU-203). A wrong token is refused by `warn` too: a machine that presents
+ * Decides whether a new machine may register (AU-203), by an introduction token or the identity of a node that was
+ * collected meanwhile. A wrong token is refused by `warn` too: a machine that presents
  * one does not mean to come without.
  */
 export function introductionVerdict(
@@ -28,15 +29,23 @@ export function introductionVerdict(
   if (enforcement === 'none') return { isAllowed: true };
   if (introduction === 'none')
     return { isAllowed: enforcement === 'warn', violation: 'node registration without introduction token' };
-  if (introduction === 'invalid' || !isIntroduction(introduction))
-    return { isAllowed: false, violation: 'node registration introduction authentication failure' };
+  const failure = 'node registration introduction authentication failure';
+  if (introduction === 'invalid') return { isAllowed: false, violation: failure };
+  const identity = nodeClaimsOf(introduction);
+  if (identity) return ofIdentity(identity, node);
+  if (!isIntroduction(introduction)) return { isAllowed: false, violation: failure };
   const { nomad_node_pool: pool, nomad_node_name: name = '' } = introduction;
-  if (pool !== node.NodePool || (name !== '' && name !== node.Name))
-    return { isAllowed: false, violation: 'node registration introduction claims mismatch' };
+  if (pool !== node.NodePool || (name !== '' && name !== node.Name)) return { isAllowed: false, violation: MISMATCH };
   if (name === '') return { isAllowed: true };
   const KeepUntil = (introduction.exp + REMEMBERED_S) * NS_PER_SECOND;
   return { isAllowed: true, use: { TokenID: introduction.jti, NodeID: node.ID, KeepUntil } };
 }
+
+const MISMATCH = 'node registration introduction claims mismatch';
+
+/** Whether the identity is of this very node, which was collected meanwhile. */
+const ofIdentity = ({ nodeId }: NodeClaims, node: Pick<Node, 'ID'>): IntroductionVerdict =>
+  nodeId === node.ID ? { isAllowed: true } : { isAllowed: false, violation: MISMATCH };
 
 interface IntroductionClaims extends Claims {
   readonly exp: number;

@@ -46,6 +46,16 @@ describe('whether a new machine may register', () => {
     expect(verdict(claims())).toEqual({ isAllowed: true });
   });
 
+  it.each(['warn', 'strict'] as const)(
+    'AU-203: %s admits by the identity of that very node, and of no other',
+    (enforcement) => {
+      const identity = { sub: 'node:global:default:n1:default', nomad_node_id: 'n1', jti: undefined };
+      expect(introductionVerdict(node, claims(identity), enforcement)).toEqual({ isAllowed: true });
+      const ofOther = claims({ ...identity, nomad_node_id: 'n2' });
+      expect(introductionVerdict(node, ofOther, enforcement)).toEqual({ isAllowed: false, violation: MISMATCH });
+    },
+  );
+
   it('AU-203: none asks for nothing, not even of a wrong token', () => {
     expect(introductionVerdict(node, 'invalid', 'none')).toEqual({ isAllowed: true });
   });

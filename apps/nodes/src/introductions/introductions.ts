@@ -24,7 +24,10 @@ export interface IntroductionsDependencies {
 export class Introductions {
   constructor(private readonly deps: IntroductionsDependencies) {}
 
-  /** @throws Refusal forbidden, also if another machine has used the token; and what the log fails with */
+  /**
+   * @param token an introduction token, or the machine's identity
+   * @throws Refusal forbidden, also if another machine has used the token; and what the log fails with
+   */
   async admit(node: Node, token: string | undefined, traceparent: string | undefined): Promise<void> {
     const { state, enforcement, writer } = this.deps;
     if (enforcement === 'none' || state.tables.nodes.has(node.ID)) return;

@@ -16,6 +16,7 @@ import {
   type NodeUpdateResponse,
   RpcContext,
 } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { Registration } from './registration.js';
 import { Heartbeats } from '../heartbeats/heartbeats.js';
 import { NodeEvents } from './node-events.js';
@@ -42,7 +43,10 @@ export class NodeController {
   }
 
   @Answers(emitNodeEvents)
-  emitEvents(@Payload() request: NodeEventsRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+  emitEvents(
+    @Payload(MachineCredentialPipe) request: NodeEventsRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<IndexResponse> {
     return this.events.emit(request, context.traceparent);
   }
 

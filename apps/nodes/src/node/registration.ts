@@ -1,9 +1,12 @@
-import { checkedNode, registrationOf } from '../decisions/node-registration.js';
+import type { NodeClaims } from '@waybill/keyring';
+import type { NodeIdentityCheck } from '@waybill/service';
+import { checkedNode, checkSecret, registrationOf } from '../decisions/node-registration.js';
 import { seenNode } from './seen-node.js';
 import { asNode, type TransactionWriter } from '@waybill/writing';
 import { type Clock, isRefusal, type Node, Refusal, Slots } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { NodeRegisterRequest, NodeUpdateResponse } from '@waybill/rpc';
+import type { NodeIdentities, SignedNodeIdentity } from '../identities/node-identities.js';
 import type { Introductions } from '../introductions/introductions.js';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
@@ -29,6 +32,10 @@ export interface RegistrationDependencies {
   readonly pace: HeartbeatPace;
   /** Decides whether a machine that is not stored yet may register. Absent: every one may. */
   readonly introductions?: Pick<Introductions, 'admit'> | undefined;
+  /** Signs identities of machines. Absent: machines have none, and prove themselves by their secret. */
+  readonly identities?: Pick<NodeIdentities, 'forRegistration'> | undefined;
+  /** Verifies the identity with which a machine registers. */
+  readonly identityCheck?: Pick<NodeIdentityCheck, 'validClaims'> | undefined;
   /** Called for a machine that has no right to register as this node. */
   readonly forbidden?: ((node: Node, refusal: Refusal) => void) | undefined;
 }
@@ -57,8 +64,8 @@ export class Registration {
     const sent = checkedNode(request);
     try {
       return await this.slots.use(async () => {
-        await this.deps.introductions?.admit(sent, request.IntroductionToken, traceparent);
-        return this.registered(sent, request.After, traceparent);
+        await this.deps.introductions?.admit(sent, request.IntroductionToken || request.Identity, traceparent);
+        return this.registered(sent, request, traceparent);
       });
     } catch (error) {
       if (error instanceof Refusal && isRefusal(error, 'forbidden')) this.deps.forbidden?.(sent, error);
@@ -68,13 +75,14 @@ export class Registration {
 
   private async registered(
     sent: Node,
-    comesAfter: number | undefined,
+    { After: comesAfter, Identity }: NodeRegisterRequest,
     traceparent: string | undefined,
   ): Promise<NodeUpdateResponse> {
     const { state, clock } = this.deps;
     const { nodes, node_pools } = state.tables;
-    const decide = (stored: Node | undefined) =>
-      registrationOf({ sent, comesAfter }, stored, node_pools, clock.nowMs());
+    const identity = Identity === undefined ? undefined : await this.newIdentity(sent, Identity);
+    const registration = { sent, comesAfter, signingKeyId: identity?.keyId };
+    const decide = (stored: Node | undefined) => registrationOf(registration, stored, node_pools, clock.nowMs());
     const author = asNode(sent, traceparent);
     const {
       row: before,
@@ -88,7 +96,19 @@ export class Registration {
     const evals = registrationNeedsEvaluations(before, after)
       ? await this.deps.evaluations.create(after, index, traceparent)
       : { EvalIDs: [] };
-    return this.answer(after, index, evals.EvalIDs);
+    return { ...this.answer(after, index, evals.EvalIDs), ...(identity && { SignedIdentity: identity.token }) };
+  }
+
+  /** @throws Refusal forbidden before anything is signed for a machine with a wrong secret */
+  private async newIdentity(sent: Node, presented: string): Promise<SignedNodeIdentity | undefined> {
+    checkSecret(sent, this.deps.state.tables.nodes.get(sent.ID));
+    return this.deps.identities?.forRegistration(sent, await this.heldIdentity(sent, presented));
+  }
+
+  /** The claims of a valid identity of this very node. Any other one counts as none: the secret decides (AU-198). */
+  private async heldIdentity(sent: Node, presented: string): Promise<NodeClaims | undefined> {
+    const claims = presented === '' ? undefined : await this.deps.identityCheck?.validClaims(presented);
+    return claims?.nodeId === sent.ID ? claims : undefined;
   }
 
   private answer(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {

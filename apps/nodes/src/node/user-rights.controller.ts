@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import { Answers, userMay, type UserMayRequest, type UserMayResponse } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { UserRightsQueries } from './user-rights-queries.js';
 
 /** Answers agents who check the user of a call. */
@@ -9,7 +10,7 @@ export class UserRightsController {
   constructor(private readonly queries: UserRightsQueries) {}
 
   @Answers(userMay)
-  userMay(@Payload() request: UserMayRequest): Promise<UserMayResponse> {
+  userMay(@Payload(MachineCredentialPipe) request: UserMayRequest): Promise<UserMayResponse> {
     return this.queries.userMay(request);
   }
 }

@@ -9,6 +9,7 @@ import {
   type ReadVariableRequest,
   type ReadVariableResponse,
 } from '@waybill/rpc';
+import { MachineCredentialPipe } from '@waybill/service';
 import { VariableQueries } from './variable-queries.js';
 
 /** Answers reads of variables by agents, for the templates of their tasks. */
@@ -17,12 +18,12 @@ export class VariablesController {
   constructor(private readonly variables: VariableQueries) {}
 
   @Answers(readVariable)
-  readVariable(@Payload() request: ReadVariableRequest): Promise<ReadVariableResponse> {
+  readVariable(@Payload(MachineCredentialPipe) request: ReadVariableRequest): Promise<ReadVariableResponse> {
     return this.variables.readVariable(request);
   }
 
   @Answers(listVariables)
-  listVariables(@Payload() request: ListVariablesRequest): Promise<ListVariablesResponse> {
+  listVariables(@Payload(MachineCredentialPipe) request: ListVariablesRequest): Promise<ListVariablesResponse> {
     return this.variables.list(request);
   }
 }

@@ -32,12 +32,13 @@ export function poolNameProblem(name: string): string | undefined {
   return NODE_POOL_NAME.test(name) ? undefined : `invalid name "${name}", must match regex ${NODE_POOL_NAME.source}`;
 }
 
-/** Returns the problem of a pool specification, or undefined if it is valid (ND-183). */
-export function nodePoolProblem(pool: Pick<NodePool, 'Name' | 'Description'>): string | undefined {
+/** Returns the problem of a pool specification, or undefined if it is valid (ND-183, AU-194). */
+export function nodePoolProblem(pool: Pick<NodePool, 'Name' | 'Description' | 'NodeIdentityTTL'>): string | undefined {
   const problem = poolNameProblem(pool.Name);
   if (problem !== undefined) return problem;
-  if (Array.from(pool.Description).length <= MAX_DESCRIPTION_CHARS) return undefined;
-  return `description longer than ${MAX_DESCRIPTION_CHARS} characters`;
+  if (Array.from(pool.Description).length > MAX_DESCRIPTION_CHARS)
+    return `description longer than ${MAX_DESCRIPTION_CHARS} characters`;
+  return pool.NodeIdentityTTL < 0 ? 'node identity TTL must not be negative' : undefined;
 }
 
 /** Two pools with the same specification have the same hash, whatever the order of their meta. */

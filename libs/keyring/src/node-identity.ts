@@ -1,0 +1,36 @@
+import type { Claims } from './identity-tokens.js';
+
+/** NodeClaims is what a valid node identity says about the machine that holds it (section 1.6 of auth.md). */
+export interface NodeClaims {
+  readonly nodeId: string;
+  readonly pool: string;
+  readonly nodeClass: string;
+  readonly datacenter: string;
+  /** The end of the token in Unix milliseconds. */
+  readonly expiresAtMs: number;
+}
+
+/** Says whether a credential has the form of a signed token. The secret of a node or of a token never contains a dot. */
+export const isSignedToken = (credential: string): boolean => credential.includes('.');
+
+/**
+ * Returns the claims of a node identity, or undefined if the token is of another kind. A node identity always names its
+ * node and always has an end.
+ */
+export function nodeClaimsOf(claims: Claims): NodeClaims | undefined {
+  const { sub = '', exp } = claims;
+  const nodeId = textOf(claims, 'nomad_node_id');
+  if (nodeId === '' || exp === undefined || !sub.startsWith('node:')) return undefined;
+  return {
+    nodeId,
+    pool: textOf(claims, 'nomad_node_pool'),
+    nodeClass: textOf(claims, 'nomad_node_class'),
+    datacenter: textOf(claims, 'nomad_node_datacenter'),
+    expiresAtMs: exp * 1_000,
+  };
+}
+
+function textOf(claims: Claims, name: string): string {
+  const value = claims[name];
+  return typeof value === 'string' ? value : '';
+}
