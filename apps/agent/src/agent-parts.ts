@@ -23,6 +23,8 @@ import { PUSH_RETRY_MS, PushLoop } from './contact/push-loop.js';
 import { type ContactListener, ServerContact } from './contact/server-contact.js';
 import type { Driver } from './drivers/driver.js';
 import type { LeftRunning } from './drivers/supervised/left-running.js';
+import { MachineCredential } from './machine/identity/machine-credential.js';
+import type { Caller } from './machine/identity/caller.js';
 import type { MachineIdentities } from './identities/machine-identities.js';
 import type { AllocationNetworks } from './networks/allocation-networks.js';
 import { networkProbe, type Probe } from './services/probe.transport.js';
@@ -38,10 +40,12 @@ export interface AgentDependencies extends AgentRuntime {
   readonly asksTime?: () => (unixMs: number) => void;
   /** Is told the holders of roles in the servers' answers (AU-256). If it is absent, the machine is called by nobody. */
   readonly hearsTerms?: (terms: RoleTerms | undefined) => void;
+  /** What the machine proves itself with; the default is the secret of its description, and nothing else. */
+  readonly credential?: MachineCredential;
   /** Introduces a machine that the servers do not know yet. */
   readonly introduction?: MachineIntroduction;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** Returns the current description of the machine, with its identity. */
+  /** Returns the current description of the machine, with its secret. */
   readonly node: () => Node;
   readonly drivers: ReadonlyMap<string, Driver>;
   /** The upper limit of a task's own `kill_timeout` (AG-155); the default is MAX_KILL_TIMEOUT_MS. */
@@ -95,12 +99,14 @@ export interface AgentParts {
  */
 export function buildAgent(deps: AgentDependencies): AgentParts {
   const { rpc, clock, timers, random, logger, node, asksTime, hearsTerms, stopTasksOnExit: dev } = deps;
-  const { ID: nodeId, SecretID: secretId } = node();
+  const { ID, SecretID: secretId } = node();
+  const credential = deps.credential ?? new MachineCredential(secretId);
+  const caller: Caller = () => ({ ID, SecretID: credential.current });
   const deadlines = new WallClockTimers({ clock, timers });
   const serversAsked = new Gate();
 
   const pending = new PendingUpdates();
-  const allocations = new LocalAllocations(servicesOf(deps, { deadlines, serversAsked, pending }), pending);
+  const allocations = new LocalAllocations(servicesOf(deps, { deadlines, serversAsked, pending, caller }), pending);
 
   const { introduction } = deps;
   const contact = new ServerContact({
@@ -110,6 +116,7 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
     random,
     logger,
     node,
+    credential,
     dev,
     asksTime,
     hearsTerms,
@@ -124,7 +131,7 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
   });
   const disconnectStops = new StopsOnDisconnect({ clock, timers: deadlines, contact, allocations });
 
-  const updates = new OrderedUpdates(rpc, node);
+  const updates = new OrderedUpdates(rpc, caller);
   const retryMs = dev ? DEV_RETRY_MS : PUSH_RETRY_MS;
   const pushLoop = new PushLoop({
     timers,
@@ -152,8 +159,7 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
     timers,
     random,
     logger,
-    nodeId,
-    secretId,
+    caller,
     dev,
     allocations,
     receiver,
@@ -168,20 +174,21 @@ interface SharedParts {
   readonly deadlines: Timers;
   readonly serversAsked: Gate;
   readonly pending: PendingUpdates;
+  readonly caller: Caller;
 }
 
 /** Returns the services for every allocation. */
 function servicesOf(deps: AgentDependencies, shared: SharedParts): Omit<AgentServices, 'predecessorsEnded'> {
-  const { deadlines, serversAsked, pending } = shared;
+  const { deadlines, serversAsked, pending, caller } = shared;
   return {
     ...deps,
     deadlines,
     maxKillTimeoutMs: deps.maxKillTimeoutMs ?? MAX_KILL_TIMEOUT_MS,
     probe: deps.probe ?? networkProbe,
-    registry: serversRegistry(deps.rpc, deps.node),
+    registry: serversRegistry(deps.rpc, caller),
     serversAsked,
     ...(deps.incomingDisk && {
-      previousDisk: new PreviousDisk({ ...deps, incoming: deps.incomingDisk, identity: deps.node }),
+      previousDisk: new PreviousDisk({ ...deps, incoming: deps.incomingDisk, identity: caller }),
     }),
     report: (update, traceparent) => pending.addUpdate(update, traceparent),
   };

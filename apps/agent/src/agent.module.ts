@@ -10,6 +10,8 @@ import type { HostVolumes } from './volumes/host/host-volumes.js';
 import { HostVolumesModule } from './volumes/host/host-volumes.module.js';
 import { AgentLogReaders } from './machine/agent-log/agent-log-readers.js';
 import { AgentLogReadersController } from './machine/agent-log/agent-log-readers.controller.js';
+import { MachineCredential } from './machine/identity/machine-credential.js';
+import { NodeIdentityController } from './machine/identity/node-identity.controller.js';
 import { TaskAnswers } from './tasks/api-socket/task-answers.js';
 import { TaskAnswersController } from './tasks/api-socket/task-answers.controller.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
@@ -26,16 +28,24 @@ export interface AgentModuleParts {
   readonly exec: RemoteExec;
   readonly logReaders: AgentLogReaders;
   readonly taskAnswers: TaskAnswers;
+  readonly credential: MachineCredential;
 }
 
 @Module({})
 export class AgentModule {
   static of(parts: AgentModuleParts): DynamicModule {
-    const { logs, files, actions, csi, hostVolumes, nodeMeta, metrics, exec, logReaders, taskAnswers } = parts;
+    const { logs, files, actions, csi, hostVolumes, nodeMeta, metrics, exec, logReaders, taskAnswers, credential } =
+      parts;
     return {
       module: AgentModule,
       imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta, metrics],
-      controllers: [AgentController, ExecController, AgentLogReadersController, TaskAnswersController],
+      controllers: [
+        AgentController,
+        ExecController,
+        AgentLogReadersController,
+        TaskAnswersController,
+        NodeIdentityController,
+      ],
       providers: [
         { provide: TaskLogs, useValue: logs },
         { provide: AllocationFiles, useValue: files },
@@ -43,6 +53,7 @@ export class AgentModule {
         { provide: RemoteExec, useValue: exec },
         { provide: AgentLogReaders, useValue: logReaders },
         { provide: TaskAnswers, useValue: taskAnswers },
+        { provide: MachineCredential, useValue: credential },
       ],
     };
   }

@@ -31,6 +31,8 @@ import { MachineIdentities } from './identities/machine-identities.js';
 import { machineUsers } from './drivers/user-ids.js';
 import { HostUsage } from './machine/node/host-usage.js';
 import { incomingDisk } from './allocations/disk/incoming-disk.store.js';
+import { MachineCredential } from './machine/identity/machine-credential.js';
+import { NodeIdentityFile } from './machine/identity/node-identity.store.js';
 import { loadIdentity, lockDirectory } from './machine/identity/identity.store.js';
 import { TaskOutputs } from './tasks/logs/task-output.js';
 import { MachineMetricsModule } from './machine/metrics/machine-metrics.module.js';
@@ -81,27 +83,30 @@ export const agent: ServiceDefinition = {
     };
     const described = { ...machine, attributes, resources };
     const node = new LocalNode(await nodeOf(context, dir, { machine: described, drivers, meta: nodeMeta.merged }));
-    const { ID: nodeId } = node.current;
-    const events = nodeEventsOf(context, node);
+    const { ID: nodeId, SecretID: secretId } = node.current;
+    const credential = await MachineCredential.load(secretId, new NodeIdentityFile(dir, logger));
+    const caller = () => ({ ID: nodeId, SecretID: credential.current });
+    const events = nodeEventsOf(context, caller);
     const watch = new DriverWatch({ clock, timers, drivers, node, emit: (event) => events.emit(event) });
-    const csi = csiHostOf(context, dir, node, events);
+    const csi = csiHostOf(context, dir, { node, caller, events });
     const hostVolumes = hostVolumesOf(context, dir, node, volumePlugins);
     const hostUsage = new HostUsage(mhzPerCore);
     const identities = new MachineIdentities({
-      signer: serversSigner(rpc, () => node.current),
+      signer: serversSigner(rpc, caller),
       clock,
       timers,
       random: context.random,
       logger,
     });
     const taskAnswers = new TaskAnswers();
-    const reads = new ServerReads({ rpc, timers, identity: () => node.current });
+    const reads = new ServerReads({ rpc, timers, identity: caller });
     const holders = await RoleHolders.load(new RoleHoldersFile(dir, logger), logger);
     const running = new Agent({
       rpc,
       clock,
       asksTime: context.asksTime,
       hearsTerms: (terms) => holders.updateHolders(terms),
+      credential,
       introduction: new IntroductionFiles(dir, process.env),
       timers,
       newId,
@@ -187,12 +192,13 @@ export const agent: ServiceDefinition = {
         exec: sessions,
         logReaders: new AgentLogReaders(processLog.ofService(agent.name), timers),
         taskAnswers,
+        credential,
       }),
       rpcTarget: nodeId,
       guard: new AgentGuard({
         rpc,
         clock,
-        node: () => node.current,
+        node: caller,
         holders,
         pulledIndex: () => running.pulledIndex,
       }),
@@ -222,7 +228,7 @@ export const agent: ServiceDefinition = {
           timers,
           newId,
           logger,
-          node: () => node.current,
+          node: caller,
           unfinished: unfinishedAllocations,
         }).drainMachine();
       },

@@ -5,6 +5,7 @@ import { listFiles, readFile, statFile } from './alloc-files.js';
 import { CALL_USER, type CallProtection, type CallUser } from './authority.js';
 import { machineCall } from './call.js';
 import { execStart } from './exec.js';
+import { readNodeIdentity, renewNodeIdentity } from './node-identity.js';
 import { applyNodeMeta, readNodeMeta } from './node-meta.js';
 
 /** The calls that agents answer for users, by name. An agent has no copy of the state, so it asks what the user may do. */
@@ -23,6 +24,8 @@ export const USER_CALLS_OF_AGENTS: ReadonlyMap<string, CallProtection> = new Map
     execStart,
     readNodeMeta,
     applyNodeMeta,
+    readNodeIdentity,
+    renewNodeIdentity,
     readAgentLog,
   ].map((one): [string, CallProtection] => [one.name, one]),
 );

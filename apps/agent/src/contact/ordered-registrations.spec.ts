@@ -26,7 +26,7 @@ function setup(answers: readonly (NodeUpdateResponse | Error)[]) {
       return answer as Res;
     },
   };
-  const registrations = new OrderedRegistrations(rpc);
+  const registrations = new OrderedRegistrations(rpc, { inRegistration: {} });
   return { after, send: () => registrations.send(() => fixtures.aNode()) };
 }
 

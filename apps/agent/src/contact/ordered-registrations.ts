@@ -1,5 +1,6 @@
 import type { Node } from '@waybill/model';
 import { type NodeUpdateResponse, registerNode, type Rpc } from '@waybill/rpc';
+import type { MachineCredential } from '../machine/identity/machine-credential.js';
 import { retryUntilAccepted } from './overtaken.js';
 
 /**
@@ -10,7 +11,10 @@ import { retryUntilAccepted } from './overtaken.js';
 export class OrderedRegistrations {
   private lastKnown = 0;
 
-  constructor(private readonly rpc: Rpc) {}
+  constructor(
+    private readonly rpc: Rpc,
+    private readonly credential: Pick<MachineCredential, 'inRegistration'>,
+  ) {}
 
   /**
    * Registers the machine. @param node returns its current description @param token introduces it, if it is new
@@ -19,7 +23,9 @@ export class OrderedRegistrations {
   send(node: () => Node, token?: string): Promise<NodeUpdateResponse> {
     const introduction = token === undefined ? {} : { IntroductionToken: token };
     return retryUntilAccepted(async () => {
-      const answer = await this.rpc.ask(registerNode, { Node: node(), After: this.lastKnown, ...introduction });
+      const identity = this.credential.inRegistration;
+      const request = { Node: node(), After: this.lastKnown, ...introduction, ...identity };
+      const answer = await this.rpc.ask(registerNode, request);
       this.lastKnown = answer.NodeModifyIndex;
       return answer.IsOvertaken ? undefined : answer;
     });

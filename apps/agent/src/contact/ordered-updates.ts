@@ -1,5 +1,6 @@
-import type { ClientAllocUpdate, Node } from '@waybill/model';
+import type { ClientAllocUpdate } from '@waybill/model';
 import { type Rpc, updateAllocs } from '@waybill/rpc';
+import type { Caller } from '../machine/identity/caller.js';
 import { retryUntilAccepted } from './overtaken.js';
 import type { UpdateSender } from './push-loop.js';
 
@@ -26,7 +27,7 @@ export class OrderedUpdates implements UpdateSender {
 
   constructor(
     private readonly rpc: Rpc,
-    private readonly node: () => Node,
+    private readonly caller: Caller,
   ) {}
 
   /** Notes the restore of the list that this machine applied last (OP-47). */
@@ -40,7 +41,7 @@ export class OrderedUpdates implements UpdateSender {
    * @throws RestoredMeanwhileError, OvertakenError, or the call's error
    */
   async send(Allocs: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void> {
-    const { ID: NodeID, SecretID } = this.node();
+    const { ID: NodeID, SecretID } = this.caller();
     const known = this.restoredIndex;
     let After = Math.max(this.lastReported, known);
     await retryUntilAccepted(async () => {

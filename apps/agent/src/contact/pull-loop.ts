@@ -10,6 +10,7 @@ import {
   type Rpc,
 } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
+import type { Caller } from '../machine/identity/caller.js';
 import { type AllocDiff, diffAllocs, diffRestoredAllocs, type KnownAlloc } from './allocation-diff.js';
 
 /**
@@ -65,8 +66,7 @@ export interface PullDependencies {
   /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
-  readonly nodeId: string;
-  readonly secretId: string;
+  readonly caller: Caller;
   readonly dev: boolean;
   readonly allocations: KnownAllocations;
   /** Is told the holders of roles that an answer names (AU-256). */
@@ -154,8 +154,7 @@ export class PullLoop {
   private async pullOnce(minStateIndex: number): Promise<void> {
     const list = await this.unlessAbandoned(
       this.deps.rpc.ask(nodeAllocs, {
-        NodeID: this.deps.nodeId,
-        SecretID: this.deps.secretId,
+        ...this.ownIds(),
         MinQueryIndex: this.index,
         Listed: this.listed,
         MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS,
@@ -178,6 +177,11 @@ export class PullLoop {
     this.index = Index; // the index moves only after the list is applied, so an unapplied list is read again
     this.listed = listed.size;
     this.restore = RestoredIndex;
+  }
+
+  private ownIds(): { NodeID: string; SecretID: string } {
+    const { ID: NodeID, SecretID } = this.deps.caller();
+    return { NodeID, SecretID };
   }
 
   /** Awaits a read. Returns undefined if it is given up; a later answer is ignored. */
@@ -205,9 +209,9 @@ export class PullLoop {
    * allocation that is too large alone is not run here, and does not delay others.
    */
   private async fetchAllocations(ids: readonly string[], minStateIndex: number): Promise<AllocsByIdResponse[]> {
-    const { rpc, nodeId, secretId, logger } = this.deps;
+    const { rpc, logger } = this.deps;
     try {
-      const asked = { NodeID: nodeId, SecretID: secretId, AllocIDs: ids, MinStateIndex: minStateIndex };
+      const asked = { ...this.ownIds(), AllocIDs: ids, MinStateIndex: minStateIndex };
       return [await rpc.ask(allocsById, asked)];
     } catch (error) {
       if (!isTooLarge(error)) throw error;

@@ -3,6 +3,7 @@ import { type Call, type NodeUpdateResponse, type Rpc, RpcError, RpcUnavailableE
 import { fixtures } from '@waybill/state';
 import { type Logger, silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
+import { MachineCredential } from '../machine/identity/machine-credential.js';
 import { ServerContact } from './server-contact.js';
 
 const TTL_MS = 10_000;
@@ -39,7 +40,7 @@ class Servers implements Rpc {
   }
 }
 
-function setup(over: { dev?: boolean; random?: number; token?: string } = {}) {
+function setup(over: { dev?: boolean; random?: number; token?: string; credential?: MachineCredential } = {}) {
   const steps: string[] = [];
   const time = new FakeTime(0);
   const servers = new Servers(time);
@@ -56,6 +57,7 @@ function setup(over: { dev?: boolean; random?: number; token?: string } = {}) {
     random: () => over.random ?? 0.5,
     logger,
     node: () => fixtures.aNode({ Status: 'ready' }),
+    credential: over.credential ?? new MachineCredential('secret'),
     dev: over.dev ?? false,
     introduction: {
       token: async () => (steps.includes('registered') ? undefined : over.token),

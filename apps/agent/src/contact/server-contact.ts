@@ -17,6 +17,7 @@ import {
   REGISTRATION_RETRY_RANDOM_MS,
   retryAfterMs,
 } from './heartbeat-pace.js';
+import type { MachineCredential } from '../machine/identity/machine-credential.js';
 import type { MachineIntroduction } from './introduction.js';
 import { OrderedRegistrations } from './ordered-registrations.js';
 
@@ -27,8 +28,9 @@ export interface ServerContactDependencies {
   /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
-  /** Returns the current description of the machine, with its identity. */
+  /** Returns the current description of the machine, with its secret. */
   readonly node: () => Node;
+  readonly credential: MachineCredential;
   /** Is told the holders of roles that an answer names (AU-256). */
   readonly hearsTerms?: ((terms: RoleTerms | undefined) => void) | undefined;
   /** Whether this is development: retries happen after a second, and the first heartbeat is sent at once. */
@@ -57,7 +59,7 @@ export type NodeStanding = Pick<NodeUpdateResponse, 'Status' | 'SchedulingEligib
  * ServerContact keeps this machine registered at the servers (agent.md section 5).
  *
  * States: stopped → registering → heartbeating → stopped. registering: until a registration succeeds. heartbeating: at
- * the servers' pace; `node not found` leads back to registering at once. It shares nothing with the other loops, so
+ * the servers' pace; `node not found` and a refused identity (AU-198) lead back to registering at once. It shares nothing with the other loops, so
  * they cannot delay it (AG-37). One request at a time, one timer.
  */
 export class ServerContact {
@@ -75,7 +77,7 @@ export class ServerContact {
   private readonly registrations: OrderedRegistrations;
 
   constructor(private readonly deps: ServerContactDependencies) {
-    this.registrations = new OrderedRegistrations(deps.rpc);
+    this.registrations = new OrderedRegistrations(deps.rpc, deps.credential);
   }
 
   /** Unix milliseconds of the last successful registration or heartbeat (AG-35). */
@@ -127,7 +129,7 @@ export class ServerContact {
     try {
       while (this.hasUnreportedChange && this.mode === 'heartbeating') {
         this.hasUnreportedChange = false;
-        await this.registrations.send(() => this.registeredNode());
+        await this.useIdentity(await this.registrations.send(() => this.registeredNode()));
       }
     } catch (error) {
       this.hasUnreportedChange = true;
@@ -148,6 +150,7 @@ export class ServerContact {
       const token = await this.deps.introduction?.token();
       const answer = await this.registrations.send(() => this.registeredNode(), token);
       await this.remember((introduction) => introduction.registered());
+      await this.useIdentity(answer).catch((error: unknown) => this.reportUnstored(error));
       if (this.isStopped()) return;
       this.handleAnswer(answer);
       this.mode = 'heartbeating';
@@ -156,7 +159,7 @@ export class ServerContact {
       void this.reportNodeChange();
       this.scheduleRun(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.sendHeartbeat());
     } catch (error) {
-      if (isRefusal(error, 'forbidden')) await this.remember((introduction) => introduction.refused());
+      if (isRefusal(error, 'forbidden')) await this.forgetServers();
       const retryMs = this.registrationRetryMs(error);
       this.deps.logger.warn('this machine could not be registered; trying again', {
         error,
@@ -164,6 +167,21 @@ export class ServerContact {
       });
       this.scheduleRun(retryMs, () => this.registerNode());
     }
+  }
+
+  /** Uses the new identity in an answer for all later calls. @throws the error of the disk (AU-197) */
+  private async useIdentity({ SignedIdentity }: NodeUpdateResponse): Promise<void> {
+    if (SignedIdentity !== undefined) await this.deps.credential.replace(SignedIdentity);
+  }
+
+  /** The servers do not permit the registration: they know neither this machine nor its identity (AU-207). */
+  private async forgetServers(): Promise<void> {
+    await this.remember((introduction) => introduction.refused());
+    await this.deps.credential.forget().catch((error: unknown) => this.reportUnstored(error));
+  }
+
+  private reportUnstored(error: unknown): void {
+    this.deps.logger.error('the signed identity of this machine could not be stored', { error });
   }
 
   /** Notes on disk whether this machine is registered. Without that it works on, and presents its token once more. */
@@ -183,11 +201,13 @@ export class ServerContact {
 
   private async sendHeartbeat(): Promise<void> {
     if (this.mode !== 'heartbeating') return;
-    const { ID, SecretID } = this.deps.node();
+    const { ID } = this.deps.node();
+    const proof = this.deps.credential.inHeartbeat;
     this.isHeartbeatUnderWay = true;
     try {
       const hearTime = this.deps.asksTime?.();
-      const answer = await this.deps.rpc.ask(heartbeat, { NodeID: ID, SecretID, Status: 'ready' });
+      const answer = await this.deps.rpc.ask(heartbeat, { NodeID: ID, ...proof, Status: 'ready' });
+      if (answer.SignedIdentity !== undefined) await this.useIdentity(answer);
       if (this.isStopped()) return;
       if (answer.TimeMs !== undefined) hearTime?.(answer.TimeMs);
       this.warnOfOutage();
@@ -196,16 +216,19 @@ export class ServerContact {
       void this.reportNodeChange();
       this.scheduleRun(this.ttlMs, () => this.sendHeartbeat());
     } catch (error) {
-      this.handleFailure(error);
+      this.handleFailure(error, proof.SecretID);
     } finally {
       this.isHeartbeatUnderWay = false;
     }
   }
 
-  private handleFailure(error: unknown): void {
+  /** @param used the secret or identity with which the failed heartbeat was sent */
+  private handleFailure(error: unknown, used: string): void {
     if (this.isStopped()) return;
-    if (isRefusal(error, 'not-found')) {
-      this.deps.logger.warn('the servers do not know this machine; registering again');
+    const isIdentityRefused = isRefusal(error, 'forbidden') && this.deps.credential.refused(used);
+    if (isRefusal(error, 'not-found') || isIdentityRefused) {
+      const reason = isIdentityRefused ? 'refuse the identity of' : 'do not know';
+      this.deps.logger.warn(`the servers ${reason} this machine; registering again`);
       this.mode = 'registering';
       void this.registerNode();
       return;

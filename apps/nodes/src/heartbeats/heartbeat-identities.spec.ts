@@ -100,7 +100,7 @@ describe('identities in heartbeats', () => {
     const { add, take, beat, signer, state, heartbeats } = setup();
     const node = add();
     take();
-    signer.ends = async () => state.tables.nodes.replace(node.ID, undefined);
+    signer.ends = async () => void state.tables.nodes.replace(node.ID, undefined);
     await expect(beat(node, node.SecretID, false)).rejects.toThrow('node not found');
     state.tables.nodes.replace(node.ID, node);
     signer.ends = async () => heartbeats.stop();

@@ -3,6 +3,7 @@ import type { ServiceContext } from '@waybill/service';
 import type { Driver } from '../../drivers/driver.js';
 import type { TaskHookParts } from '../../tasks/task-hooks.service.js';
 import { JsonListFile } from '../../durable-files/json-list.store.js';
+import type { Caller } from '../../machine/identity/caller.js';
 import type { LocalNode } from '../../machine/node/local-node.js';
 import { NodeEvents } from '../../contact/node-events.js';
 import { CsiHost } from './csi-host.js';
@@ -11,10 +12,10 @@ import { serversClaims } from './volume-claims.js';
 import { below } from '../../paths/path-name.js';
 
 /** Returns the events of this machine. They are sent to the servers with its own identity. */
-export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, node: LocalNode): NodeEvents {
+export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, caller: Caller): NodeEvents {
   return new NodeEvents({
     send: (Events) => {
-      const { ID: NodeID, SecretID } = node.current;
+      const { ID: NodeID, SecretID } = caller();
       return rpc.ask(emitNodeEvents, { NodeID, SecretID, Events });
     },
     clock,
@@ -24,7 +25,11 @@ export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, nod
 }
 
 /** Returns the CSI host of this machine. Its directory is `<agent directory>/csi`. */
-export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode, events: NodeEvents): CsiHost {
+export function csiHostOf(
+  context: ServiceContext,
+  dir: string,
+  { node, caller, events }: { readonly node: LocalNode; readonly caller: Caller; readonly events: NodeEvents },
+): CsiHost {
   const { rpc, clock, timers, logger, settings } = context;
   const csiDir = below(dir, 'csi');
   return new CsiHost({
@@ -33,7 +38,7 @@ export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode,
     registrations: new JsonListFile(below(csiDir, 'registry.json')),
     leftMounts: new JsonListFile(below(csiDir, 'left-mounts.json')),
     places: mountPlaces,
-    claims: serversClaims(rpc, () => node.current),
+    claims: serversClaims(rpc, caller),
     node,
     emit: (event) => events.emit(event),
     clock,
