@@ -465,8 +465,6 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     ['PUT', '/v1/agent/force-leave', 400, 'missing node to force leave'],
     ['PUT', '/v1/agent/force-leave?node=a&prune=maybe', 400, 'invalid prune value'],
     ['PUT', '/v1/agent/force-leave?node=a', 200, ''],
-    ['GET', '/v1/client/identity', 501, /^nodes have no signed identities/],
-    ['PUT', '/v1/client/identity/renew', 501, /^nodes have no signed identities/],
     ['PUT', '/v1/client/allocation/a/pause', 400, 'Request body is empty'],
     ['GET', '/v1/client/allocation/a/pause', 501, 'Nomad Enterprise only endpoint'],
   ] as const)('API-37, OP-9, OP-77, OP-78, OP-79, OP-84, OP-85: %s %s is %d', async (method, path, status, text) => {

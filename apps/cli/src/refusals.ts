@@ -20,15 +20,11 @@ const notOffered = (text: string): Refusal => ({ synopsis: NOT_OFFERED, text });
 const RAFT = notOffered(
   'there is no Raft: the log is a stream of NATS (`nats stream info TXN`), its entries are shown by `log`',
 );
-const IDENTITIES = notOffered(
-  'nodes have no signed identities: an agent proves itself with its secret and its key for NATS',
-);
 
 /** Refused commands by their words. Each exits with 1 and one line, whatever its flags. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
   fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
   'license get': commercial('/v1/operator/license'),
-  'node identity': IDENTITIES,
   'operator gossip': notOffered('there is no gossip, and so no gossip keys'),
   'operator raft info': RAFT,
   'operator raft logs': RAFT,

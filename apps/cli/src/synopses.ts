@@ -92,6 +92,8 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'node config': 'Show or set the servers of an agent',
   'node drain': 'Move the allocations off a node',
   'node eligibility': 'Set whether a node accepts new allocations',
+  'node identity get': 'Show the signed identity of a node',
+  'node identity renew': 'Renew the signed identity of a node',
   'node intro create': 'Create a token by which a new node registers',
   'node meta apply': 'Change the metadata of a node while it runs',
   'node meta read': 'Show the metadata of a node',

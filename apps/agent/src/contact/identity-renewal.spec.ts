@@ -28,7 +28,7 @@ function setup() {
   });
   const asked: Asked[] = [];
   const logged: string[] = [];
-  const servers = { answer: (_: Asked): string | Error | undefined => undefined };
+  const servers = { answer: (_asked: Asked): string | Error | undefined => undefined };
   const rpc: Rpc = {
     ask: async <Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> => {
       const { Identity, SecretID, RenewIdentity } = request as Record<string, string & boolean>;

@@ -2,18 +2,27 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { nodeRead, nodeWrite, onNode } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
-import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta } from '@waybill/rpc';
+import {
+  applyNodeMeta,
+  collectAllocs,
+  hostStats,
+  NatsRpc,
+  readNodeIdentity,
+  readNodeMeta,
+  renewNodeIdentity,
+} from '@waybill/rpc';
 import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
 import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
+import { readRenewal } from './node-identity-request.js';
 import { readMetaChanges } from './node-meta-request.js';
 import { callsFor } from '../access/call-user.js';
 
 /**
- * The controller of `/v1/client/stats`, `/v1/client/gc` and `/v1/client/metadata`: requests about a machine, which its
- * agent answers.
+ * The controller of `/v1/client/stats`, `/v1/client/gc`, `/v1/client/metadata` and `/v1/client/identity`: requests about
+ * a machine, which its agent answers.
  */
 @Controller('v1/client')
 export class MachinesController {
@@ -83,6 +92,33 @@ export class MachinesController {
     const { NodeID, Meta } = readMetaChanges(request.body);
     const target = await this.nodeOf(request, NodeID);
     sendJson(request, reply, await askAgent(callsFor(request, this.rpc), applyNodeMeta, { Meta }, { target }));
+  }
+
+  /** Returns the claims of the signed identity that a machine holds, and never the token (AU-199). */
+  @Get('identity')
+  @Needs(onNode(nodeRead))
+  async identity(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const target = await this.nodeOf(request);
+    sendJson(request, reply, await askAgent(callsFor(request, this.rpc), readNodeIdentity, {}, { target }));
+  }
+
+  @Post('identity/renew')
+  @Needs(onNode(nodeWrite))
+  renewPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.renewIdentity(request, reply);
+  }
+
+  @Put('identity/renew')
+  @Needs(onNode(nodeWrite))
+  renewPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.renewIdentity(request, reply);
+  }
+
+  /** Makes a machine ask for a new identity with its next heartbeat. The body may name the node as well as the query. */
+  private async renewIdentity(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const target = await this.nodeOf(request, readRenewal(request.body));
+    await askAgent(callsFor(request, this.rpc), renewNodeIdentity, {}, { target });
+    sendJson(request, reply, {});
   }
 
   /** Returns the named node, or else the node of the agent beside this process. @throws Refusal */

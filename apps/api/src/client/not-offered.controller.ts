@@ -1,7 +1,7 @@
 import { Controller, Get, Post, Put, Req } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { nodeRead, nodeWrite, onNode, open } from '../access/needs.js';
-import { ApiError, badRequest, enterpriseOnly } from '../http/api-error.js';
+import { open } from '../access/needs.js';
+import { badRequest, enterpriseOnly } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { asObject, stringOf } from '../http/json-members.js';
 import type { ApiRequest } from '../http/reply.js';
@@ -30,30 +30,9 @@ export class NotOfferedController {
     return this.pause(request);
   }
 
-  @Get('identity')
-  @Needs(onNode(nodeRead))
-  identity(): never {
-    throw noIdentities();
-  }
-
-  @Put('identity/renew')
-  @Needs(onNode(nodeWrite))
-  renewPut(): never {
-    throw noIdentities();
-  }
-
-  @Post('identity/renew')
-  @Needs(onNode(nodeWrite))
-  renewPost(): never {
-    throw noIdentities();
-  }
-
   private pause({ body }: ApiRequest): never {
     const state = stringOf(asObject(readJsonBody(body), 'AllocPauseRequest'), 'ScheduleState');
     if (!SCHEDULE_STATES.has(state)) throw badRequest('Not a valid task schedule state');
     throw enterpriseOnly();
   }
 }
-
-const noIdentities = (): ApiError =>
-  new ApiError(501, 'nodes have no signed identities: an agent proves itself with its secret and its key for NATS');

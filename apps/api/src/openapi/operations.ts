@@ -123,8 +123,15 @@ const MACHINES: Operation[] = [
   }),
   ...get('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'] }),
   ...write('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'] }),
-  ...get('/v1/client/identity', 'The signed identity of a machine, which has none'),
-  ...write('/v1/client/identity/renew', 'Renew it'),
+  ...get('/v1/client/identity', 'The claims of the signed identity of a machine', {
+    query: ['node_id'],
+    answer: ref('NodeIdentity'),
+  }),
+  ...write('/v1/client/identity/renew', 'Make a machine ask for a new identity', {
+    query: ['node_id'],
+    body: request,
+    answer: anything,
+  }),
   ...get(`${ALLOC}/snapshot`, 'The disk of an allocation as a tar', { answer: anything }),
   ...stream(`${ALLOC}/exec`, 'A command in a task, over a WebSocket', ['task', 'command', 'tty', 'ws_handshake']),
   ...get(`${ALLOC}/pause`, 'Schedules of tasks, of which there are none'),

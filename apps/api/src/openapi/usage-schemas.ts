@@ -6,6 +6,7 @@ import type {
   HostDiskStats,
   HostStats,
   MemoryStats,
+  NodeIdentityResponse,
   NodeMetaResponse,
   ResourceUsage,
   TaskResourceUsage,
@@ -87,6 +88,7 @@ export const USAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     },
     ['Task', 'StatusCode'],
   ),
+  NodeIdentity: t.object<NodeIdentityResponse>({ Claims: t.mapOf(t.anything) }),
   NodeMetadata: t.object<NodeMetaResponse>({
     Meta: t.mapOf(t.text),
     Dynamic: t.mapOf(t.nullable(t.text)),
