@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
@@ -292,6 +292,46 @@ describe('identities of a task', () => {
     expect(signalled.DisplayMessage).toBe('Task being sent signal SIGHUP: Identity[aws]: new Identity token acquired');
     expect((await stateOf(alloc)).Restarts).toBe(0);
   });
+
+  const isRoot = process.getuid?.() === 0;
+  it.runIf(isRoot)(
+    'AU-329: a task of a user reads its tokens, and one of another user in its group does not (needs root)',
+    async () => {
+      chmodSync(path.join(waybill.dir, 'agent'), 0o711); // as machines have it whose tasks have users
+      const identities = [
+        { Name: 'default', File: true },
+        { Name: 'aws', Audience: ['sts.example'], File: true },
+      ];
+      const files = ['secrets/nomad_token', 'secrets/nomad_aws.jwt'];
+      const task = (Name: string, User: string, line: string) => ({
+        Name,
+        User,
+        Driver: 'raw_exec',
+        Config: { command: '/bin/sh', args: ['-c', `${line}; exec sleep 1000`] },
+        Identities: identities,
+      });
+      const own = `id -un; cat ${files.join(' ')} | tr . "\\n" | wc -l`;
+      const others = files.map((name) => `cat "$NOMAD_ALLOC_DIR/../owner/${name}" 2>&1`).join('; ');
+      const Tasks = [task('owner', 'nobody', own), task('other', 'daemon', `${own}; ${others}`)];
+      await api.register({ ID: 'users', Datacenters: ['*'], TaskGroups: [{ Name: 'g', Tasks }] });
+      const alloc = await allocOf('users');
+      const logOf = async (name: string): Promise<string> =>
+        (await api.raw(`/v1/client/fs/logs/${alloc.ID}?task=${name}&type=stdout&plain=true`)).text();
+      const lines = (name: string, last: string) =>
+        eventually(`${name} has said it`, async () => {
+          const text = await logOf(name);
+          return text.includes(last) && text;
+        });
+      expect(await lines('owner', '4')).toBe('nobody\n4\n');
+      const [user, count, ...refused] = (await lines('other', 'aws.jwt')).trim().split('\n');
+      expect([user, count]).toEqual(['daemon', '4']);
+      expect(refused).toEqual(
+        files.map((name) => expect.stringMatching(`owner/${name}.*: Permission denied$`) as string),
+      );
+      await api.stop('users', true);
+      chmodSync(path.join(waybill.dir, 'agent'), 0o700);
+    },
+  );
 
   it('AU-138: no table of the read model has a token', async () => {
     const pool = openPool(waybill.stack.databaseUrl);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { freePort } from '@waybill/embedded';
 import { openPool } from '@waybill/projection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessCluster } from '../support/access-cluster.js';
@@ -254,6 +255,25 @@ it('AU-225, AU-236: the secret of a node, like any other text, calls no machine 
   }
 });
 
+it('AU-226: a deleted token calls no machine any more, whichever API it is sent to', async () => {
+  const port = await freePort();
+  await cluster.waybill.startService('api', 'second', { WAYBILL_HTTP_PORT: String(port) });
+  const [here, there] = [cluster.waybill.api.url, `http://127.0.0.1:${port}`];
+  await cluster.policy('reads-team', 'namespace "team" { policy = "read" }');
+  const { AccessorID, SecretID } = await cluster.token('soon gone', ['reads-team']);
+  const statusAt = async (base: string): Promise<number> => {
+    const url = `${base}/v1/client/allocation/${allocs.team}/stats?namespace=team`;
+    const answer = await fetch(url, { headers: { 'X-Nomad-Token': SecretID } });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  expect([await statusAt(here), await statusAt(there)]).toEqual([200, 200]);
+  await cluster.asked('DELETE', `/v1/acl/token/${AccessorID}`);
+  expect(await statusAt(here)).toBe(403);
+  await eventually('the other API refuses it', async () => (await statusAt(there)) === 403, 1_000);
+  await cluster.waybill.kill('second');
+});
+
 describe('event streams', () => {
   it('EV-41 EV-42: one topic or namespace without the right refuses the whole stream', async () => {
     await cluster.policy('reads-default', READ);
@@ -316,4 +336,22 @@ describe('event streams', () => {
     await cluster.policy('growing', READ);
     expect(await status()).toBe(403);
   });
+});
+
+// The last one: it deletes every token.
+it('AU-251: a cluster in which no token exists does its own work, and a secret that nobody made is refused', async () => {
+  await cluster.policy('anonymous', 'namespace "default" { policy = "write" }');
+  const tokens = await cluster.asked<{ AccessorID: string; Type: string }[]>('GET', '/v1/acl/tokens');
+  const isManagement = ({ Type }: { Type: string }) => Type === 'management';
+  for (const { AccessorID } of [...tokens.filter((one) => !isManagement(one)), ...tokens.filter(isManagement)])
+    await cluster.asked('DELETE', `/v1/acl/token/${AccessorID}`);
+  const ask = <T>(method: string, url: string, body?: unknown) => cluster.asked<T>(method, url, body, '');
+  await ask('PUT', '/v1/jobs', { Job: { ...shellJob('tokenless', 'true'), Type: 'batch' } });
+  await eventually('the job has been planned, placed and run', async () => {
+    const allocations = await ask<{ ClientStatus: string }[]>('GET', '/v1/job/tokenless/allocations');
+    return allocations[0]?.ClientStatus === 'complete';
+  });
+  for (const path of ['/v1/jobs', '/v1/nodes', '/v1/acl/tokens', '/v1/acl/token/self', '/v1/agent/self'])
+    for (const secret of [randomUUID(), cluster.management])
+      expect([path, await cluster.statusOf('GET', path, secret)]).toEqual([path, 403]);
 });

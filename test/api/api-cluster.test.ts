@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,8 +27,8 @@ afterAll(async () => {
 /** Writes that are read from the other API. */
 const ACKNOWLEDGED_WRITES = 10;
 
-const answerOf = async (path: string, method = 'GET'): Promise<[number, string]> => {
-  const answer = await api.raw(path, { method });
+const answerOf = async (path: string, method = 'GET', body?: string): Promise<[number, string]> => {
+  const answer = await api.raw(path, { method, ...(body !== undefined && { body }) });
   return [answer.status, await answer.text()];
 };
 
@@ -127,7 +127,12 @@ describe('whom a client talks to', () => {
     expect(Servers).toEqual([{ ID, Node: 'waybill.global', Address, Leader: true, Voter: true, RaftProtocol: '3' }]);
   });
 
-  it('API-40, OP-111: without access control nothing of it answers but who everybody is', async () => {
+  it('AU-1, API-40, OP-111: without access control nothing of it answers but who everybody is, whatever the body', async () => {
+    const single = ['auth-method/ci', 'binding-rule/a', 'login', 'oidc/auth-url', 'oidc/complete-auth'];
+    for (const path of ['auth-methods', 'auth-method', 'binding-rules', 'binding-rule', ...single])
+      for (const body of [undefined, '{', '{"AuthMethodName":"ci"}', '[]'])
+        for (const method of body === undefined ? ['GET', 'DELETE'] : ['PUT', 'POST'])
+          expect(await answerOf(`/v1/acl/${path}`, method, body), path).toEqual([400, 'ACL support disabled']);
     for (const path of ['tokens', 'token', 'policies', 'policy/a', 'policy/self', 'roles', 'bootstrap', 'token/a/b'])
       for (const method of ['GET', 'PUT', 'DELETE'])
         expect(await answerOf(`/v1/acl/${path}`, method), path).toEqual([400, 'ACL support disabled']);
@@ -176,7 +181,8 @@ describe('several API processes', () => {
   let second: ApiClient;
   beforeAll(async () => {
     const port = await freePort();
-    await waybill.startService('api', 'second', { WAYBILL_HTTP_PORT: String(port) });
+    const env = { WAYBILL_HTTP_PORT: String(port), WAYBILL_OIDC_ISSUER: 'http://second.example' };
+    await waybill.startService('api', 'second', env);
     second = new ApiClient(`http://127.0.0.1:${port}`);
   });
   afterAll(async () => {
@@ -185,6 +191,23 @@ describe('several API processes', () => {
     await waybill.kill('second');
   });
   const peersAt = (at: ApiClient) => at.get<Peers>('/v1/operator/raft/configuration');
+
+  it('AU-182: that name different issuers say so in their logs and in their health, and work on', async () => {
+    const serverOf = async (at: ApiClient) =>
+      (await at.get<{ server: { ok: boolean; message: string } }>('/v1/agent/health?type=server')).server;
+    const logOf = (name: string) => readFileSync(`${waybill.dir}/${name}.log`, 'utf8').replaceAll('\\"', '"');
+    const differs = (own: string, other: string, at: ApiClient) =>
+      `WAYBILL_OIDC_ISSUER is "${own}" here and "${other}" at the API ${new URL(at.url).host}: `;
+    const issuer = 'http://second.example';
+    for (const [at, name, text] of [
+      [api, 'api', differs('', issuer, second)],
+      [second, 'second', differs(issuer, '', api)],
+    ] as const) {
+      expect(await serverOf(at)).toEqual({ ok: true, message: expect.stringContaining(text) as string });
+      expect(logOf(name).split(text)).toHaveLength(2);
+    }
+    expect(logOf('second')).toContain(`WAYBILL_OIDC_ISSUER = "${issuer}" is not using https.`);
+  });
 
   it('API-238, OP-60, OP-61, OP-62: are all shown by each of them, with one and the same leader', async () => {
     const [here, there] = [await peersAt(api), await peersAt(second)];

@@ -40,6 +40,17 @@ describe('the keyring', () => {
     expect(await asked('GET', '/v1/operator/keyring/rotate')).toEqual([405, 'Invalid method']);
   });
 
+  it('AU-1: tokens for new machines are given without access control too, to anybody', async () => {
+    const path = '/v1/acl/identity/client-introduction-token';
+    const answer = await api.raw(path, { method: 'POST', body: '{"NodePool":"gpu"}' });
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { JWT: expect.stringMatching(/^ey.+\..+\./) as string },
+    ]);
+    expect(await asked('GET', path)).toEqual([405, 'Invalid method']);
+    expect(await asked('GET', '/v1/acl/identity')).toEqual([400, 'ACL support disabled']);
+  });
+
   it('OP-212, OP-213, OP-215, AU-178 to AU-181: keys are rotated, published and deleted', async () => {
     const [first = { KeyID: '' }] = await keys();
     const [status, text] = await asked('POST', '/v1/operator/keyring/rotate');

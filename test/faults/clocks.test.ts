@@ -142,7 +142,7 @@ describe.skipIf(!canSetClocks).concurrent.each(HALVES)(
     afterAll(() => cluster?.stop());
 
     it.sequential.each(half)(
-      'of %s jumps by an hour and a day, forward and back: launches, follow-ups and rollouts go on by the right time',
+      'AU-261: of %s jumps by an hour and a day, forward and back: launches, follow-ups and rollouts go on by the right time',
       async (service) => {
         const clock = cluster.clocks.get(service)!;
         for (const jump of JUMPS_S) {

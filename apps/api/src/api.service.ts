@@ -20,6 +20,7 @@ import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
 import { RegionJobs, regionJobsOf } from './regions/region-jobs.js';
 import { startApiServer } from './http/api-server.js';
+import { issuerWarning } from './keyring/discovery.js';
 import { storedRootKeys } from './keyring/stored-root-keys.js';
 import { taskCredentials } from './task-api/task-credentials.js';
 import { TaskRequests } from './task-api/task-requests.js';
@@ -57,18 +58,11 @@ export const api: ServiceDefinition = {
   build: buildApi,
 };
 
-/** Warns at the start that verifiers may refuse an issuer without TLS (AU-182). */
-function warnOfIssuer(issuer: string, logger: ServiceContext['logger']): void {
-  if (issuer !== '' && new URL(issuer).protocol !== 'https:')
-    logger.warn(
-      `WAYBILL_OIDC_ISSUER = ${JSON.stringify(issuer)} is not using https. Many OIDC implementations require https.`,
-    );
-}
-
 async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const { settings, timers, logger, clock } = context;
   const access = await accessControlOf(settings);
-  warnOfIssuer(settings.WAYBILL_OIDC_ISSUER, logger);
+  const warning = issuerWarning(settings.WAYBILL_OIDC_ISSUER);
+  if (warning !== undefined) logger.warn(warning);
   const audit = await openAudit(context, access);
   const identity = await TlsIdentity.open(settings, { timers, logger, nowMs: () => clock.nowMs() });
   if (settings.WAYBILL_TLS_HTTP)

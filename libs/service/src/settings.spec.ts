@@ -18,6 +18,22 @@ it('API-1: the API listens on port 4646 of this machine unless it is told otherw
   expect(read({})).toMatchObject({ WAYBILL_HTTP_PORT: 4646, WAYBILL_HTTP_HOST: '127.0.0.1' });
 });
 
+it('AU-182: the issuer of identities is a URL, or there is none', () => {
+  for (const issuer of ['', 'https://waybill.example', 'http://10.0.0.1:4646/base'])
+    expect(read({ WAYBILL_OIDC_ISSUER: issuer }).WAYBILL_OIDC_ISSUER).toBe(issuer);
+  for (const issuer of ['waybill.example', '/base', 'https://'])
+    expect(refusal({ WAYBILL_OIDC_ISSUER: issuer })).toContain(
+      `WAYBILL_OIDC_ISSUER=${JSON.stringify(issuer)} is not usable: no URL that others can begin with`,
+    );
+});
+
+it('AU-227: unset, a token that expires lives for a minute to a day', () => {
+  expect(read({})).toMatchObject({
+    WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: NS_PER_MINUTE,
+    WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: 24 * NS_PER_HOUR,
+  });
+});
+
 it.each([
   ['WAYBILL_NATS_URL', 'http://user:hunter2@broker:4222', '="http://…@broker:4222" is not usable'],
   ['WAYBILL_DATABASE_URL', 'mysql://user:hunter2@db/waybill', '="mysql://…@db/waybill" is not usable'],

@@ -42,7 +42,7 @@ const token = (AccessorID: string): Authority => ({ user: { Kind: 'token', Acces
 const read = (authority: Authority | undefined, AllocID = 'a') => guard.admit(readLog, { AllocID }, authority);
 
 describe('who may call a machine', () => {
-  it('OP-172: the servers are asked what the user may do with the allocation, in the name of the machine', async () => {
+  it('OP-172, AU-222: the servers are asked what the user may do with the allocation, in the name of the machine', async () => {
     await read(token('t'));
     const User = { Kind: 'token', AccessorID: 't', AtIndex: 7 };
     expect(asked).toEqual([
@@ -55,7 +55,7 @@ describe('who may call a machine', () => {
     expect(asked).toHaveLength(5);
   });
 
-  it('OP-172: a user without the right is refused, and asked about again at the next call', async () => {
+  it('OP-172, AU-224: a user without the right is refused, and asked about again at the next call', async () => {
     answers = async () => ({ Allowed: false });
     await expect(read(token('t'))).rejects.toMatchObject({ code: 'forbidden', message: 'Permission denied' });
     answers = async () => ({ Allowed: true });
@@ -63,7 +63,7 @@ describe('who may call a machine', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('OP-172: an admission counts for this user, call and allocation only, and ends', async () => {
+  it('OP-172, AU-222: an admission counts for this user, call and allocation only, and ends', async () => {
     await read(token('t'));
     await time.pass(ADMITTED_FOR_MS - 1);
     await read(token('t'));
@@ -96,6 +96,17 @@ describe('who may call a machine', () => {
     await expect(read({ fence: { Role: 'volumes', Epoch: 1, Holder: 'h' } })).rejects.toThrow('Permission denied');
   });
 
+  it('AU-224: while the servers cannot be asked, an admission holds for its ten seconds and no longer', async () => {
+    await read(token('t'));
+    answers = () => Promise.reject(new RpcUnavailableError('nodes.userMay', 'timeout'));
+    await time.pass(ADMITTED_FOR_MS - 1);
+    await read(token('t'));
+    await expect(read(token('u'))).rejects.toMatchObject({ code: 'unavailable' });
+    await time.pass(1);
+    await expect(read(token('t'))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(ADMITTED_FOR_MS).toBe(10_000);
+  });
+
   it('AU-253: a call of a role is admitted by its fence, and by no user', async () => {
     const fence = { Role: 'volumes', Epoch: 3, Holder: 'h' } as const;
     await guard.admit(CSI_NODE.detach.call, {}, { fence });
@@ -104,7 +115,7 @@ describe('who may call a machine', () => {
     expect(asked).toEqual([]);
   });
 
-  it('remembers a limited number of admissions', async () => {
+  it('AU-222: remembers a limited number of admissions', async () => {
     for (let n = 0; n <= MAX_ADMITTED; n++) await read(token(`t${n}`));
     await read(token(`t${MAX_ADMITTED}`));
     expect(asked).toHaveLength(MAX_ADMITTED + 1);

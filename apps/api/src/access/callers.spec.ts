@@ -125,7 +125,7 @@ describe('who sends a request', () => {
       await expect(callersOf().of(wrong)).rejects.toMatchObject({ because: 'unknown', code: 'forbidden' });
   });
 
-  it('OP-154: a token is refused from the instant of its expiry on, remembered or not', async () => {
+  it('AU-223, OP-154: a token is refused from the instant of its expiry on, remembered or not', async () => {
     token = aToken({ ExpirationTime: new Date(time.nowMs() + 1_000).toISOString() });
     const callers = callersOf();
     await time.pass(999);

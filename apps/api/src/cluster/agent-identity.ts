@@ -23,6 +23,8 @@ export interface AgentFacts {
   /** The number of regions, this one included. */
   readonly knownRegions: number;
   readonly hasAccessControl: boolean;
+  /** The issuer of identities; empty if none is configured. */
+  readonly issuer: string;
 }
 
 /** AgentIdentity presents this API instance to clients that expect a server agent (OP-70 to OP-74). */
@@ -51,6 +53,7 @@ export class AgentIdentity {
       Port: this.facts.port,
       StartedMs: this.facts.startedMs,
       AppliedIndex: appliedIndex,
+      Issuer: this.facts.issuer,
     };
   }
 

@@ -16,7 +16,7 @@ const NOT_KNOWN = { row: undefined };
 export interface AgentStatusDeps {
   readonly neighbour: Pick<NeighbouringAgent, 'nodeId'>;
   readonly leadership: Pick<Leadership, 'isHeld'>;
-  readonly members: Pick<Members, 'list'>;
+  readonly members: Pick<Members, 'list' | 'issuerProblem'>;
   readonly model: Pick<ReadModel, 'appliedIndex' | 'node'>;
 }
 
@@ -45,8 +45,10 @@ export class AgentStatus {
     return { ok, message: ok ? 'ok' : 'no known servers' };
   }
 
+  /** Returns the health of this server. A server whose settings differ from others' works, and the message says so. */
   async serverHealth(): Promise<Health> {
-    const ok = await this.deps.leadership.isHeld();
-    return { ok, message: ok ? 'ok' : 'no leader' };
+    const { leadership, members } = this.deps;
+    const [ok, problem] = await Promise.all([leadership.isHeld(), members.issuerProblem()]);
+    return { ok, message: ok ? (problem ?? 'ok') : 'no leader' };
   }
 }

@@ -60,11 +60,13 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
         startedMs: clock.nowMs(),
         knownRegions: regions.names.length,
         hasAccessControl: settings.WAYBILL_ACL_ENABLED,
+        issuer: settings.WAYBILL_OIDC_ISSUER,
       });
     }),
     made(
       Members,
-      ({ context, parts: { feed } }, identity) => new Members(context.link.nc, () => identity.asMember(feed.applied)),
+      ({ context: { link, logger }, parts: { feed } }, identity) =>
+        new Members(link.nc, () => identity.asMember(feed.applied), logger),
       AgentIdentity,
     ),
     made(

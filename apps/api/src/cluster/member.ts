@@ -10,6 +10,8 @@ export interface Member {
   readonly StartedMs: number;
   /** The index up to which its reads can see. */
   readonly AppliedIndex: number;
+  /** The issuer that it names in identities; empty if it names none. Absent in members of earlier builds. */
+  readonly Issuer?: string;
 }
 
 /** Returns the address `ip:port`, as `status/leader` and `status/peers` show it. */
@@ -21,6 +23,20 @@ export const addressOf = ({ Host, Port }: Pick<Member, 'Host' | 'Port'>): string
  */
 export const inOrder = (members: readonly Member[]): Member[] =>
   members.toSorted((a, b) => a.StartedMs - b.StartedMs || (a.ID < b.ID ? -1 : 1));
+
+/**
+ * Returns a text about members that name another issuer than this one, although all must name the same (AU-182). The
+ * result is undefined if there are none.
+ */
+export function issuerProblem(own: Member, members: readonly Member[]): string | undefined {
+  const [other] = members.filter(({ Issuer }) => Issuer !== undefined && Issuer !== own.Issuer);
+  if (!other) return undefined;
+  const [theirs, ours] = [other.Issuer, own.Issuer].map((issuer) => JSON.stringify(issuer));
+  return (
+    `WAYBILL_OIDC_ISSUER is ${ours} here and ${theirs} at the API ${addressOf(other)}: ` +
+    'tokens and discovery documents name different issuers. Set the same for all'
+  );
+}
 
 /** Returns the raft configuration for a cluster without raft (OP-60, API-238). @param members the members in order */
 export function raftConfigurationOf(members: readonly Member[]): object {

@@ -14,6 +14,12 @@ export function maxAgeOf(keys: readonly Pick<RootKey, 'CreateTime'>[], nowMs: nu
   return Math.floor(renewalWaitMs(leftMs, random(), MIN_MAX_AGE_MS) / 1_000);
 }
 
+/** Returns why others may refuse an issuer (AU-182), or undefined. @param issuer a URL; empty if there is none */
+export function issuerWarning(issuer: string): string | undefined {
+  if (issuer === '' || new URL(issuer).protocol === 'https:') return undefined;
+  return `WAYBILL_OIDC_ISSUER = ${JSON.stringify(issuer)} is not using https. Many OIDC implementations require https.`;
+}
+
 /** Returns the document of `/.well-known/openid-configuration` (AU-181). @param issuer the configured URL */
 export function discoveryDocument(issuer: string): Record<string, unknown> {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rotationOf } from './decisions/rotation.js';
-import { discoveryDocument, maxAgeOf } from './discovery.js';
+import { discoveryDocument, issuerWarning, maxAgeOf } from './discovery.js';
 
 const NOW_MS = 1_760_000_000_000;
 const HOUR_NS = 3_600e9;
@@ -26,6 +26,13 @@ describe('public keys', () => {
       });
     },
   );
+});
+
+it('AU-182: an issuer without TLS is warned of', () => {
+  expect(issuerWarning('http://waybill.example')).toBe(
+    'WAYBILL_OIDC_ISSUER = "http://waybill.example" is not using https. Many OIDC implementations require https.',
+  );
+  expect([issuerWarning(''), issuerWarning('https://waybill.example')]).toEqual([undefined, undefined]);
 });
 
 describe('a rotation', () => {

@@ -108,10 +108,16 @@ class World {
   readonly pending = new PendingInMemory();
   provider = new ScriptedProvider({});
   used: UsedLogins | undefined;
+  /** Is called when a login has read its method. */
+  afterRead = (): void => {};
 
   private get access(): AccessReads {
     const reads = {
-      authMethod: async (name: string) => ({ index: 1, row: this.methods.find(({ Name }) => Name === name) }),
+      authMethod: async (name: string) => {
+        const row = this.methods.find(({ Name }) => Name === name);
+        this.afterRead();
+        return { index: 1, row };
+      },
       loginGrounds: async <W extends WantedGrants>(
         method: string,
         bind: (rules: readonly BindingRule[]) => W,
@@ -226,6 +232,13 @@ describe('logins by JWT', () => {
       { Name: 'JWT-alice', Policies: ['alice'] },
       { Name: 'JWT-alice', Policies: ['alice'] },
     ]);
+  });
+
+  it('AU-320: use the method as it was when they began, although it changes meanwhile', async () => {
+    world.afterRead = () => void (world.methods = [aMethod({}, { ClaimMappings: {}, BoundAudiences: ['other'] })]);
+    expect(await login()).toBe('done');
+    expect(world.written).toMatchObject([{ Name: 'JWT-alice', Policies: ['alice'] }]);
+    expect(await login()).toMatch(/^401: /);
   });
 
   it('AU-71: unknown method, method of another type, token, claims, binding, name: in this order, with their texts', async () => {
@@ -376,6 +389,20 @@ describe('logins at an OpenID provider', () => {
     );
     world.provider = new ScriptedProvider({});
     expect(await outcome(begin())).toMatch(/^internal: failed to generate OIDC provider: /);
+  });
+
+  it('AU-320: a method that changes while a login runs: the login uses one version of it, or fails before it asks anybody', async () => {
+    world.methods = [{ ...okta(), Hash: 'old' }];
+    const early = stateOf(await begin());
+    world.methods = [{ ...okta({ OIDCClientID: 'other' }), Hash: 'new' }];
+    const changed = 'the auth method has changed since the login began: log in again';
+    expect(await complete(early)).toBe(`internal: failed to exchange token with provider: ${changed}`);
+    expect(exchanges()).toBe(0);
+    world.methods = [{ ...okta(), Hash: 'newest' }];
+    const late = stateOf(await begin());
+    world.afterRead = () => void (world.methods = [{ ...okta({ ClaimMappings: {} }), Hash: 'newer still' }]);
+    expect(await complete(late)).toBe('done');
+    expect(world.written).toMatchObject([{ Name: 'OIDC-alice', Policies: ['alice'] }]);
   });
 
   it('AU-91, AU-99: a way back that is not allowed gets no URL, and completes nothing', async () => {

@@ -101,6 +101,7 @@ export class OidcLogins {
     const { pending, clock } = this.options;
     const asked: PendingLogin = {
       method: method.Name,
+      methodHash: method.Hash,
       redirectUri: request.RedirectURI,
       state: `st_${randomState()}`,
       ...(method.Config.OIDCEnablePKCE && { verifier: randomPKCECodeVerifier() }),
@@ -147,7 +148,7 @@ export class OidcLogins {
     login: PendingLogin,
     { ClientNonce, Code, Iss, State, RedirectURI }: CompleteAuthRequest,
   ): Promise<ExchangedTokens> {
-    const callback = { method: method.Name, state: State, redirectUri: RedirectURI };
+    const callback = { method: method.Name, methodHash: method.Hash, state: State, redirectUri: RedirectURI };
     const problem = isAllowedRedirect(login.redirectUri, method.Config.AllowedRedirectURIs)
       ? callbackProblem(login, callback, this.options.clock.nowMs())
       : UNAUTHORIZED_REDIRECT;

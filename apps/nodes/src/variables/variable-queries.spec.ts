@@ -57,7 +57,7 @@ function setup(ofJob: Partial<Job> = {}) {
 }
 
 describe('variables that templates read', () => {
-  it('OP-137: a task reads the paths of its job, group and itself, and no others', async () => {
+  it('OP-137, AU-162: a task reads the paths of its job, group and itself, and no others, although its machine asks', async () => {
     const { put, read, list } = setup();
     const own = ['nomad/jobs', 'nomad/jobs/web', 'nomad/jobs/web/app', 'nomad/jobs/web/app/main'];
     const others = ['app/db', 'nomad/jobs/web-2', 'nomad/jobs/web/other', 'nomad/jobs/web/app/main/x'];

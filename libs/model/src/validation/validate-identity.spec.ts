@@ -83,6 +83,16 @@ describe('identities of a task', () => {
   });
 });
 
+it('AU-128: the identity of a service needs an audience', () => {
+  const errorsWith = (Audience: readonly string[] | null) => {
+    const Services = [{ Name: 'a', Provider: 'nomad', Identity: { Audience } }];
+    return validateJob(jobOf([], { Services })).errors.join('');
+  };
+  const missing = 'Service identity must provide at least one target aud value';
+  for (const none of [null, []]) expect(errorsWith(none)).toContain(missing);
+  expect(errorsWith(['consul.io'])).not.toContain(missing);
+});
+
 describe('extra claims of a namespace', () => {
   const namespace = { RequiredExtraClaims: { org: 'acme' }, OptionalExtraClaims: { team: 'a', org: 'b', cost: 'c' } };
 

@@ -45,6 +45,26 @@ describe('leases and fencing', () => {
   });
 });
 
+const TEN_MINUTES_NS = 600e9;
+it.each([-TEN_MINUTES_NS, 0, TEN_MINUTES_NS])(
+  'AU-261: the epoch decides which write counts, whatever the clock of its holder says (%d ns off)',
+  (offNs) => {
+    const machine = aMachine();
+    const at = (timeNs: number) => ({ timeNs });
+    const acquire = (Epoch: number, timeNs: number) =>
+      apply(machine, 'LeaseAcquired', { Role: 'broker', Epoch, Holder: `h${Epoch}` }, at(timeNs)).verdict.kind;
+    const write = (epoch: number, timeNs: number) => {
+      const payload = { ClusterID: `c${epoch}`, CreateTime: 1 };
+      return apply(machine, 'ClusterMetadata', payload, { ...at(timeNs), fence: { role: 'broker', epoch } }).verdict;
+    };
+    expect(acquire(1, fixtures.timeNs)).toBe('accepted');
+    expect(acquire(2, fixtures.timeNs + offNs)).toBe('accepted');
+    expect(write(1, fixtures.timeNs + 2 * TEN_MINUTES_NS)).toEqual({ kind: 'void', error: 'stale epoch' });
+    expect(write(1, fixtures.timeNs - 2 * TEN_MINUTES_NS)).toEqual({ kind: 'void', error: 'stale epoch' });
+    expect(write(2, fixtures.timeNs + offNs).kind).toBe('accepted');
+  },
+);
+
 describe('configuration', () => {
   it('OP-14 OP-16: a scheduler configuration is set, or its check-and-set lost, by the verdict', () => {
     const machine = aMachine();

@@ -128,6 +128,41 @@ describe('the signing key of an allocation', () => {
     expect(signingKeyOf(machine.tables, stored())?.KeyID).toBe(A);
   });
 
+  it('AU-323: of two holders that apply the same placement one writes it, with the key of that moment', () => {
+    const machine = withKey();
+    const { job, evaluation } = aRegisteredJob(machine);
+    const node = aNode();
+    apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+    const alloc = anAlloc({ Job: job, NodeID: node.ID });
+    const lease = (Epoch: number) => apply(machine, 'LeaseAcquired', { Role: 'broker', Epoch, Holder: `h${Epoch}` });
+    const plan = (epoch: number) =>
+      apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: [alloc], EvalID: evaluation.ID }), {
+        fence: { role: 'broker', epoch },
+      });
+    lease(1);
+    lease(2);
+    expect(plan(1).verdict.kind).toBe('void');
+    expect(machine.tables.allocs.has(alloc.ID)).toBe(false);
+    put(machine, { KeyID: B });
+    const { index } = plan(2);
+    const written = { SigningKeyID: B, CreateIndex: index };
+    expect(machine.tables.allocs.get(alloc.ID)).toMatchObject(written);
+    plan(2);
+    expect(machine.tables.allocs.get(alloc.ID)).toMatchObject(written);
+    expect([...machine.tables.allocs.all()]).toHaveLength(1);
+  });
+
+  it('AU-136: a refused plan leaves no allocation that could be signed for; every other placement names its key', () => {
+    const machine = withKey();
+    const { alloc, plan } = placed(machine);
+    const other = anAlloc({ Job: alloc.Job, NodeID: alloc.NodeID });
+    const orphan = anAlloc({ Job: null, JobID: 'none', NodeID: alloc.NodeID });
+    expect(plan([other, orphan]).verdict.kind).toBe('refused');
+    expect([other, orphan].map(({ ID }) => machine.tables.allocs.has(ID))).toEqual([false, false]);
+    expect(plan([other]).verdict.kind).toBe('accepted');
+    expect([...machine.tables.allocs.all()].map(({ SigningKeyID }) => SigningKeyID)).toEqual([A, A]);
+  });
+
   it('AU-135: an allocation without one gets it by the next update in place', () => {
     const machine = aMachine();
     const { alloc, plan, stored } = placed(machine);

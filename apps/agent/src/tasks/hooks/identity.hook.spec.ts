@@ -1,13 +1,15 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { NS_PER_HOUR, type Task, type WorkloadIdentity } from '@waybill/model';
+import { FakeTime, NS_PER_HOUR, Refusal, type Task, type WorkloadIdentity } from '@waybill/model';
+import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UserIds } from '../../drivers/user-ids.js';
 import { aTask, FOREVER, setup } from '../../fixtures/running-allocation.js';
 import type { AllocationRecord } from '../../allocations/records/allocation-record.js';
-import type { TaskHook } from '../task-hook.js';
-import { IdentityHook } from './identity.hook.js';
+import { AllocationIdentities } from '../../identities/allocation-identities.js';
+import type { TaskHook, TaskStart } from '../task-hook.js';
+import { IdentityHook, TOKEN_WAIT_MS } from './identity.hook.js';
 
 let root: string;
 const inTask = (name: string): string => path.join(root, 'web', name);
@@ -129,6 +131,43 @@ describe('tokens of a task', () => {
     await running();
     expect(askedTimes()).toBe(0);
     expect(records.saved.get(alloc.ID)).not.toHaveProperty('identities');
+  });
+
+  it('AU-158: without a token, a start fails after a minute and may be tried again; it never starts without', async () => {
+    const time = new FakeTime();
+    const tokens = new AllocationIdentities({
+      allocId: 'a',
+      index: () => 1,
+      wanted: [{ task: 'web', identity: 'aws', expires: true }],
+      signer: () => Promise.reject(new Refusal('unavailable', 'away')),
+      clock: time,
+      timers: time,
+      random: () => 0,
+      logger: silentLogger,
+      save: () => Promise.resolve(),
+    });
+    tokens.restore([]); // as after a defect: the allocation counts as prepared, and the token is missing
+    await tokens.prepare();
+    const never = new AbortController().signal;
+    const hook = new IdentityHook({ identities: { of: () => tokens }, userOf: () => undefined });
+    const { alloc } = setup([aTask('web', FOREVER)], {});
+    const task = aTask('web', FOREVER, ofNamed(anIdentity('aws', { Env: true })));
+    let outcome: unknown = 'waits';
+    const start: Partial<TaskStart> = { alloc, task, signal: never, over: never };
+    hook.prestart(start as TaskStart).catch((error: unknown) => (outcome = error));
+    await time.pass(TOKEN_WAIT_MS - 1);
+    expect([TOKEN_WAIT_MS, outcome]).toEqual([60_000, 'waits']);
+    await time.pass(1);
+    expect(outcome).toMatchObject({ message: 'timed out waiting for identity "aws"', recoverable: true });
+    tokens.close();
+  });
+
+  it('AU-162: a task without an identity of its own sees no token, and nothing of the machine', async () => {
+    const { runner, running, envs } = identified({ Identity: null, Identities: null });
+    runner.runAllocation();
+    await running();
+    expect(envs).toEqual([{}]);
+    expect(await readdir(inTask('secrets'))).toEqual([]);
   });
 
   it('AU-151: a rejection fails the preparation', async () => {

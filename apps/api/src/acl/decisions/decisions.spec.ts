@@ -85,6 +85,19 @@ describe('a token that is created', () => {
     );
   });
 
+  it('AU-227, OP-151: a life outside of the limits of the server is refused', () => {
+    const living = (ExpirationTTL: number) => () => tokenWrite(given({ ExpirationTTL }), context());
+    const frame = (text: string) => `token 0 invalid: 1 error occurred:\n\t* ${text}\n\n`;
+    const { minTtlNs, maxTtlNs } = context().limits;
+    expect(living(minTtlNs - 1_000_000_000)).toThrow(
+      frame('expiration time cannot be less than 1m0s in the future (was 59s)'),
+    );
+    expect(living(maxTtlNs + 1_000_000_000)).toThrow(
+      frame('expiration time cannot be more than 24h0m0s in the future (was 24h0m1s)'),
+    );
+    for (const ttl of [minTtlNs, maxTtlNs]) expect(living(ttl)).not.toThrow();
+  });
+
   it('OP-152: roles are stored by their ID, each once; one that does not exist is refused', () => {
     const Roles = [
       { ID: ROLE.ID, Name: '' },

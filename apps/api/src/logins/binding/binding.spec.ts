@@ -177,10 +177,11 @@ describe('what the rules give', () => {
     names: ReturnType<typeof bound>,
     existing = { roles: [{ ID: 'r1', Name: 'dev' }], policies: ['a'] },
     MaxTokenTTL = NS_PER_HOUR,
+    TokenLocality: 'local' | 'global' = 'global',
   ) => {
     let made = 0;
     const { payload } = loginToken(
-      { method: { TokenLocality: 'global', MaxTokenTTL }, name: 'JWT-ci', bound: names, existing },
+      { method: { TokenLocality, MaxTokenTTL }, name: 'JWT-ci', bound: names, existing },
       {
         secrets: new TokenSecrets(Buffer.alloc(32, 1)),
         limits: { minTtlNs: NS_PER_MINUTE, maxTtlNs: 24 * NS_PER_HOUR },
@@ -217,7 +218,12 @@ describe('what the rules give', () => {
     expect(decide(named, { roles: [], policies: ['a'] })).toMatchObject({ Policies: ['a'], Roles: null });
   });
 
-  it('AU-65: the limits of the server hold for tokens of logins too', () => {
+  it('AU-28: a login makes its token here, whether the method says that it is global or local', () => {
+    expect(decide(named)).toMatchObject({ Global: true });
+    expect(decide(named, undefined, NS_PER_HOUR, 'local')).toMatchObject({ Global: false });
+  });
+
+  it('AU-65, AU-227: the limits of the server hold for tokens of logins too', () => {
     expect(() => decide(named, undefined, NS_PER_MINUTE / 2)).toThrow(/^token 0 invalid: /);
   });
 });

@@ -299,8 +299,14 @@ describe('the way back', () => {
 });
 
 describe('a pending login', () => {
-  const pending: PendingLogin = { method: 'okta', redirectUri: REDIRECT, state: 'st_1', begunMs: 1_000 };
-  const callback = { method: 'okta', redirectUri: REDIRECT, state: 'st_1' };
+  const pending: PendingLogin = {
+    method: 'okta',
+    methodHash: 'h',
+    redirectUri: REDIRECT,
+    state: 'st_1',
+    begunMs: 1_000,
+  };
+  const callback = { method: 'okta', methodHash: 'h', redirectUri: REDIRECT, state: 'st_1' };
 
   it('AU-93, AU-314: a nonce is for one method and one way back', () => {
     expect(() => mustBeSameLogin(pending, { ...pending, state: 'st_2' })).not.toThrow();
@@ -316,6 +322,12 @@ describe('a pending login', () => {
     );
     expect(callbackProblem(pending, { ...callback, redirectUri: 'x' }, 2_000)).toContain('unauthorized redirect_uri');
     expect(callbackProblem(pending, { ...callback, method: 'x' }, 2_000)).toContain('another auth method');
+  });
+
+  it('AU-320: the method is as it was, as far as the build that began the login has noted it', () => {
+    expect(callbackProblem(pending, { ...callback, methodHash: 'new' }, 2_000)).toContain('has changed since');
+    const earlier = { ...pending, methodHash: undefined };
+    expect(callbackProblem(earlier, { ...callback, methodHash: 'new' }, 2_000)).toBeUndefined();
   });
 });
 

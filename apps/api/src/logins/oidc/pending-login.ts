@@ -7,6 +7,8 @@ export const MAX_PENDING_PER_ADDRESS = 100;
 /** PendingLogin is a login that was begun and waits for its caller to come back from the provider (AU-93). */
 export interface PendingLogin {
   readonly method: string;
+  /** The hash of the method when the login began. Absent if an earlier build began it. */
+  readonly methodHash?: string | undefined;
   readonly redirectUri: string;
   readonly state: string;
   /** The verifier of PKCE. It is undefined if the method does not use PKCE. */
@@ -39,13 +41,21 @@ export function mustBeSameLogin(kept: PendingLogin, asked: PendingLogin): void {
 /** Callback has what came back from the provider, and what must come back. */
 export interface Callback {
   readonly method: string;
+  readonly methodHash: string;
   readonly state: string;
   readonly redirectUri: string;
 }
 
+/**
+ * A login uses one version of its method (AU-320): the provider that it began with may not be the one that the new
+ * version names.
+ */
+const METHOD_CHANGED = 'the auth method has changed since the login began: log in again';
+
 /** Returns why the callback cannot complete a pending login (AU-98). The result is undefined if it can. */
 export function callbackProblem(pending: PendingLogin, callback: Callback, nowMs: number): string | undefined {
   if (pending.method !== callback.method) return 'the login was begun with another auth method';
+  if (pending.methodHash !== undefined && pending.methodHash !== callback.methodHash) return METHOD_CHANGED;
   if (pending.state !== callback.state) return 'authentication request state and authorization state are not equal';
   if (pending.redirectUri !== callback.redirectUri)
     return 'unauthorized redirect_uri: it is not that of the authentication request';

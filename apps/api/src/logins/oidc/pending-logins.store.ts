@@ -14,6 +14,7 @@ export interface LoginSeals {
 
 const STORED = z.object({
   method: z.string(),
+  methodHash: z.string().optional(),
   redirectUri: z.string(),
   state: z.string(),
   verifier: z.string().optional(),
