@@ -61,12 +61,15 @@ export class Subscriber {
   /**
    * Writes lines and resolves when there is room for more. It does nothing after the close.
    * @param last the index of the last line
+   * @returns whether there was a wait, in which the rights of the client may have changed
    */
-  async send(lines: string | Uint8Array, last: number): Promise<void> {
-    if (this.closed) return;
+  async send(lines: string | Uint8Array, last: number): Promise<boolean> {
+    if (this.closed) return false;
     this.write(lines);
     this.next = last + 1;
-    if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.awaitRoom();
+    if (this.sink.bufferedBytes <= MAX_BUFFERED_BYTES) return false;
+    await this.awaitRoom();
+    return true;
   }
 
   /** Closes the connection after a heartbeat, which says that no event remains. */

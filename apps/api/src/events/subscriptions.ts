@@ -1,5 +1,5 @@
 import type { Timers } from '@waybill/model';
-import { EventsTrimmedError, type EventLog } from '@waybill/projection';
+import { EventsTrimmedError, type EventLog, type StoredFrame } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';
 import type { EventFilter } from './event-filter.js';
 import { sinkOf } from '../http/line-sink.js';
@@ -65,8 +65,8 @@ export class Subscriptions {
         ...(untilHead && { onCaughtUp: () => subscriber.finish() }),
         onBegin: (index) => subscriber.beginAt(index),
         onFrames: async (frames) => {
-          if (!(await permit.settled())) return;
-          for (const { bytes, last } of filter.linesOf(frames)) await subscriber.send(bytes, last);
+          let left = frames;
+          while (left.length > 0 && (await permit.settled())) left = await sendUntilWait(subscriber, filter, left);
         },
       });
     } catch (error) {
@@ -80,4 +80,18 @@ export class Subscriptions {
   close(): void {
     for (const subscriber of this.open) subscriber.close();
   }
+}
+
+/**
+ * Sends the lines of the frames until the client makes us wait. Returns the frames that are left. They must be filtered
+ * again, because a policy may have been narrowed during the wait (EV-43).
+ */
+async function sendUntilWait(
+  subscriber: Subscriber,
+  filter: EventFilter,
+  frames: readonly StoredFrame[],
+): Promise<readonly StoredFrame[]> {
+  for (const { bytes, last } of filter.linesOf(frames))
+    if (await subscriber.send(bytes, last)) return frames.filter(({ index }) => index > last);
+  return [];
 }
