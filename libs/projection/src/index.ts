@@ -52,5 +52,6 @@ export { SharedTexts } from './writing/shared-texts.js';
 export { eventFloor } from './events/event-floor.js';
 export * from './events/event-log.js';
 export * from './events/event-window.js';
+export { FairTurns } from './events/fair-turns.js';
 export { type Interest } from './events/event-routes.js';
 export { EventStreamUnavailableError, NatsEventStorage } from './events/event-log.transport.js';

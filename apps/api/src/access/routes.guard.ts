@@ -1,7 +1,8 @@
 import { Acl, type Requirement, satisfies } from '@waybill/acl';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { forbidden, serverFailure } from '../http/api-error.js';
-import { namespaceOf, param, type QueryString } from '../http/query-string.js';
+import { namespaceOf, param } from '../http/query-string.js';
+import type { RequestNotes } from '../http/request-notes.js';
 import type { RoutedRequest } from '../http/routed-request.js';
 import { anonymous, type Caller } from './caller.js';
 import { type CallerSource, RefusedCredential } from './callers.js';
@@ -34,26 +35,43 @@ export interface RouteGuard {
  * for what only the handler knows. A route that declares no need keeps the API from starting. If a handler has not
  * checked what its route leaves to it, a failure replaces its answer.
  */
-export function guardRoutes(
-  fastify: FastifyInstance,
-  { callers, namespaces }: RouteGuard,
-  routes: GuardedRoutes,
-): void {
+export function guardRoutes(fastify: FastifyInstance, guard: RouteGuard, routes: GuardedRoutes): void {
   fastify.decorateRequest('access', null as unknown as RequestAccess);
   fastify.addHook('onRoute', ({ method, url, config }) => routes.add(method, url, config?.needs));
   fastify.addHook('onRequest', async (request) => {
     const needs = request.routeOptions.config.needs;
     if (needs === undefined) return; // no route: answered 404 or 405
-    const need = needOf(needs, request as RoutedRequest);
-    const queried = namespaceOf(request.query as QueryString);
-    const caller = await callerOf(request, need, callers);
-    request.access = new RequestAccess(caller, need, queried, namespaces);
-    checkLabels(request, need, caller, queried);
+    request.access = await accessOf(request as CheckedRequest, needs, guard);
+    checkLabels(request as CheckedRequest, needs, request.access.caller);
   });
   fastify.addHook('onSend', async (request, reply) => {
-    if (reply.statusCode < 300 && request.access && !request.access.asked)
-      throw serverFailure('the server has not checked what this caller may see; please report this');
+    if (reply.statusCode < 300 && request.access) checkAsked(request.access);
   });
+}
+
+/** CheckedRequest has the members of a request from which its access follows. */
+export type CheckedRequest = RoutedRequest & {
+  readonly headers: CredentialHeaders;
+  readonly notes?: Pick<RequestNotes, 'refused'> | undefined;
+};
+
+/**
+ * Returns what a request may see and do. `checkLabels` then checks what its path and query say.
+ * @throws Refusal forbidden if its credential is refused; the errors of the read model
+ */
+export async function accessOf(
+  request: CheckedRequest,
+  needs: RouteNeeds,
+  { callers, namespaces }: RouteGuard,
+): Promise<RequestAccess> {
+  const need = needOf(needs, request);
+  const caller = await callerOf(request, need, callers);
+  return new RequestAccess(caller, need, namespaceOf(request.query), namespaces);
+}
+
+/** @throws Refusal internal if the handler has not checked what its route leaves to it */
+export function checkAsked(access: RequestAccess): void {
+  if (!access.asked) throw serverFailure('the server has not checked what this caller may see; please report this');
 }
 
 /** CredentialHeaders are the headers that may contain a credential. */
@@ -67,7 +85,7 @@ export function credentialOf({ headers }: { readonly headers: CredentialHeaders 
   return scheme?.toLowerCase() === 'bearer' ? value?.trim() : undefined;
 }
 
-async function callerOf(request: FastifyRequest, need: Need, callers: CallerSource): Promise<Caller> {
+async function callerOf(request: CheckedRequest, need: Need, callers: CallerSource): Promise<Caller> {
   if (need.ignoresToken) return NOT_CHECKED;
   try {
     return await callers.of(credentialOf(request));
@@ -83,13 +101,17 @@ async function callerOf(request: FastifyRequest, need: Need, callers: CallerSour
  * Says whether the query names the namespace. It takes precedence over a namespace in the body, so it can be checked at
  * once (API-44, OP-171).
  */
-const namesNamespace = ({ query }: FastifyRequest, { kind }: Requirement): boolean =>
-  kind === 'namespace' && Boolean(param(query as QueryString, 'namespace'));
+const namesNamespace = ({ query }: CheckedRequest, { kind }: Requirement): boolean =>
+  kind === 'namespace' && Boolean(param(query, 'namespace'));
 
-function checkLabels(request: FastifyRequest, { requirement, at }: Need, { acl }: Caller, queried: string): void {
+/**
+ * Checks the caller against the need of the route, if the path or the query names its object. @throws Refusal forbidden
+ */
+export function checkLabels(request: CheckedRequest, needs: RouteNeeds, { acl }: Caller): void {
+  const { requirement, at } = needOf(needs, request);
   if (at === 'object' || at === 'list') return;
   if (at === 'body' && !namesNamespace(request, requirement)) return;
-  const pool = (request.params as Record<string, string>)['name'];
-  if (!satisfies(acl, requirement, at === 'path' ? { pool } : { namespace: queried }))
+  const pool = request.params['name'];
+  if (!satisfies(acl, requirement, at === 'path' ? { pool } : { namespace: namespaceOf(request.query) }))
     throw forbidden('Permission denied');
 }

@@ -60,7 +60,6 @@ interface Reader {
 export class EventLog {
   private readonly window: EventWindow;
   private readonly pages: EventPages;
-  private readonly turns = new FairTurns();
   private readonly sleepers = new Set<() => void>();
   private readonly waiting = new WaitingReaders();
   private readonly readers = new Set<Reader>();
@@ -71,6 +70,7 @@ export class EventLog {
     storage: EventStorage,
     private readonly feed: ProjectionFeed,
     pause: (ms: number) => Promise<void>,
+    private readonly turns = new FairTurns(),
   ) {
     this.pages = new EventPages(storage, pause);
     this.window = new EventWindow(storage, feed, pause, {
