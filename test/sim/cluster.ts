@@ -1,4 +1,5 @@
 import type { Applied } from '@waybill/state';
+import { Readers } from './access/readers.js';
 import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
 import type { GlobalStops } from './checks/global-stops.js';
 import { Lies } from './checks/lies.js';
@@ -24,6 +25,7 @@ import { World } from './world/world.js';
 export interface ClusterSize {
   readonly servers: number;
   readonly machines: number;
+  readonly access?: boolean;
 }
 
 /** Machines are of one of these classes, which some jobs ask for. */
@@ -45,6 +47,8 @@ export class Cluster {
   readonly hostVolumes: HostVolumeDirectories;
   readonly restores: RestoredStates;
   readonly variables: Variables;
+  /** Judges what is read, in a run with access control. */
+  readonly readers: Readers | undefined;
   /** Decides when the log has lost its end. */
   readonly operator: LogOperator;
   /** Archives that users have saved, oldest first. */
@@ -78,6 +82,10 @@ export class Cluster {
     this.restores = new RestoredStates(this.reference, report);
     this.variables = new Variables(this.reference, this.lostEnds, () => simulator.nowMs, report);
     this.operator = new LogOperator(this.world, this.servers, random.fork('operator'));
+    if (size.access) {
+      this.world.hasAccessControl = true;
+      this.readers = new Readers(this.reference, report);
+    }
     new Lies(this.reference, report);
     reportDefects(this.world.calls, report);
   }

@@ -1,3 +1,5 @@
+import { FIRST_ACCESS_EVENTS, isWithReaders } from './access/access-plan.js';
+import { ACCESS_ACTIONS } from './access/access-actions.js';
 import { FAULTS, POWER_FAULTS } from './faults/faults.js';
 import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
@@ -20,6 +22,8 @@ export interface RunSize {
   readonly machines: number;
   readonly actions: number;
   readonly regions: 1 | 2;
+  /** Access control is on, and users read: access/. */
+  readonly access?: boolean;
 }
 
 /** Before it is known how many regions a seed has. */
@@ -55,7 +59,7 @@ const EVENTS = {
 type Catalogue = Readonly<Record<string, readonly [weight: number, what: unknown]>>;
 
 export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
-  const { regions = seed % TWO_REGIONS_EVERY === 0 ? 2 : 1 } = size;
+  const { regions = seed % TWO_REGIONS_EVERY === 0 && !size.access ? 2 : 1 } = size;
   const { actions, faults } = EVENTS[regions];
   const random = new SeededRandom(`plan ${seed}`);
   const events: PlannedEvent[] = [];
@@ -74,7 +78,8 @@ export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
     events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
   }
   events.push(...variableEvents(seed, size, end), ...hostileEvents(seed, end), ...powerEvents(seed, end));
-  return { ...size, regions, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
+  const all = size.access ? [...events.filter(isWithReaders), ...accessEvents(seed, size, end)] : events;
+  return { ...size, regions, seed, events: all.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
 /** In a run of so many seeds users have variables; the others stay as quick as they are. */
@@ -121,6 +126,25 @@ function powerEvents(seed: number, endMs: number): PlannedEvent[] {
     name: pickWeighted(POWER_FAULTS, random),
     luck: `${seed} power cut ${n}`,
   }));
+}
+
+/** Of the other actions, how many times as many. Most are reads. */
+const ACCESS_SHARE = 6;
+
+const BETWEEN_FIRST_MS = 100;
+
+/** By luck of their own too. */
+function accessEvents(seed: number, { actions }: Pick<RunSize, 'actions'>, endMs: number): PlannedEvent[] {
+  const random = new SeededRandom(`plan of access ${seed}`);
+  const first = FIRST_ACCESS_EVENTS.map((name, n): PlannedEvent => {
+    return { atMs: SETTLE_MS + n * BETWEEN_FIRST_MS, kind: 'action', name, luck: `${seed} first access ${n}` };
+  });
+  const others = eventsUntil(endMs, random, actions * ACCESS_SHARE, (n) => ({
+    kind: 'action',
+    name: pickWeighted(ACCESS_ACTIONS, random),
+    luck: `${seed} access ${n}`,
+  }));
+  return [...first, ...others];
 }
 
 /** So many, at any time. */

@@ -11,6 +11,7 @@ import { SeededRandom } from './kernel/seeded-random.js';
 import { BEGINNING_MS, Simulator } from './kernel/simulator.js';
 import type { PlannedEvent, RunPlan } from './run-plan.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
+import { ACCESS_EVENTS } from './access/access-plan.js';
 import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
 
 const FAULTS_BY_NAME: Faults = { ...FAULTS, ...POWER_FAULTS, ...REGION_FAULTS, ...HOSTILE_FAULTS };
@@ -26,6 +27,8 @@ export interface RunResult {
   readonly faults: ReadonlySet<string>;
   /** By action, how often a user was told that it is done. */
   readonly acknowledged: ReadonlyMap<string, number>;
+  /** What readers were given and what was judged of it, by kind; empty without access control. */
+  readonly judged: ReadonlyMap<string, number>;
   /** Simulated time, milliseconds. */
   readonly simulatedMs: number;
   readonly failure: Error | undefined;
@@ -58,6 +61,7 @@ export async function simulate(plan: RunPlan): Promise<RunResult> {
     events: simulator.eventCount,
     faults: new Set(plan.events.filter(({ kind }) => kind === 'fault').map(({ name }) => name)),
     acknowledged: federation.acknowledged,
+    judged: federation.clusters[0]?.readers?.judged ?? new Map(),
     simulatedMs: simulator.nowMs - BEGINNING_MS,
     failure,
     clusters: federation.clusters,
@@ -74,6 +78,8 @@ async function perform(plan: RunPlan, federation: Federation): Promise<void> {
   await new RestCheck(federation).comeToRest();
 }
 
+const ALL_ACTIONS = { ...VARIABLE_ACTIONS, ...ACTIONS_IN_REGIONS, ...ACTIONS, ...ACCESS_EVENTS };
+
 /** To one of the regions. */
 function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Federation): void {
   const random = new SeededRandom(luck);
@@ -81,8 +87,5 @@ function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Fede
   const excess = tooLarge(cluster.servers, cluster.reference.applied);
   if (excess) return simulator.fail(new InvariantError('bounded-memory', excess));
   if (kind === 'fault') FAULTS_BY_NAME[name]?.[1](cluster, random);
-  else
-    user.act(name, random, (api) =>
-      (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name] ?? VARIABLE_ACTIONS[name])?.[1](api, cluster, random),
-    );
+  else user.act(name, random, (api) => ALL_ACTIONS[name]?.[1](api, cluster, random));
 }

@@ -118,6 +118,7 @@ function expectAtRest(cluster: Cluster): void {
   expectNothingLeftToDo(cluster);
   comparePostgres(cluster);
   compareEvents(cluster);
+  for (const stream of cluster.readers?.streams ?? []) stream.finish();
 }
 
 function isPaused({ tables }: Cluster): boolean {

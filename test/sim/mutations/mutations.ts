@@ -1,5 +1,15 @@
 import { Agent, HealthWatch, LeftMounts } from '@waybill/agent';
-import { CurrentJobs, Variables, Writer } from '@waybill/api';
+import { AclCache, type PolicySource } from '@waybill/acl';
+import {
+  Callers,
+  CallerWatch,
+  CurrentJobs,
+  RecentReads,
+  RequestAccess,
+  ResponseCache,
+  Variables,
+  Writer,
+} from '@waybill/api';
 import { BlockedEvals, EvalBroker, VariableLocks } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
 import {
@@ -37,6 +47,8 @@ export interface Mutation {
   readonly seed: number;
   /** Of all runs; absent: as many as each seed has. */
   readonly regions?: 1 | 2;
+  /** In runs with access control. */
+  readonly access?: true;
   /** @returns the way back */
   readonly apply: () => () => void;
 }
@@ -71,6 +83,29 @@ interface RolloutLooks {
 /** What answers to machines look into. */
 interface StateReader {
   readonly state: Pick<ReplicatedState, 'tables'>;
+}
+
+/** The part of the search for callers that the mutation of expiry changes. */
+interface CallerLooks {
+  readonly options: object;
+}
+
+/** Of a caller, on which rows their rights depend. */
+interface RightsOfCaller {
+  readonly grants: { readonly roles: readonly unknown[] } | undefined;
+}
+
+const rulesByName = new WeakMap<object, Map<string, PolicySource>>();
+
+/** The policies of these names, as a cache has seen them first. */
+function keptRules(cache: object, policies: readonly PolicySource[]): readonly PolicySource[] {
+  const known = rulesByName.get(cache) ?? new Map<string, PolicySource>();
+  rulesByName.set(cache, known);
+  return policies.map((policy) => {
+    const kept = known.get(policy.name) ?? policy;
+    known.set(policy.name, kept);
+    return kept;
+  });
 }
 
 /** Each is caught within 200 seeds: mutations.test.ts. */
@@ -388,6 +423,115 @@ export const MUTATIONS: readonly Mutation[] = [
         (original) =>
           function (this: never, row: Variable, lock: VariableLock, held: unknown) {
             return Reflect.apply(original, this, [row, { ...lock, TTL: lock.TTL / 10, LockDelay: 0 }, held] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'a list of all namespaces shows all of them',
+    seed: 1,
+    access: true,
+    apply: () =>
+      replaceMethod(
+        RequestAccess,
+        'namespacesFor',
+        (original) =>
+          async function (this: never, needed: never, wanted: unknown) {
+            const allowed: unknown = await Reflect.apply(original, this, [needed, wanted as never]);
+            return wanted === '*' ? wanted : allowed;
+          } as never,
+      ),
+  },
+  {
+    name: 'compiled rules are kept after their policy has changed',
+    seed: 1,
+    access: true,
+    apply: () =>
+      replaceMethod(
+        AclCache,
+        'get',
+        (original) =>
+          function (this: never, policies: readonly PolicySource[]) {
+            return Reflect.apply(original, this, [keptRules(this, policies)] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'callers are remembered after their rights have changed',
+    seed: 1,
+    access: true,
+    apply: () => replaceMethod(RecentReads, 'clearValues', () => () => undefined),
+  },
+  {
+    name: 'an expired token is still good',
+    seed: 3,
+    access: true,
+    apply: () =>
+      replaceMethod(
+        Callers,
+        'of',
+        (original) =>
+          function (this: CallerLooks, credential: string) {
+            const timeless = { options: { ...this.options, clock: { nowMs: () => 0 } } };
+            return Reflect.apply(original, Object.assign(Object.create(this), timeless) as never, [
+              credential as never,
+            ]);
+          } as never,
+      ),
+  },
+  {
+    name: 'a stream is not checked again',
+    seed: 1,
+    access: true,
+    apply: () => replaceMethod(Callers, 'onChangeOf', () => (() => () => {}) as never),
+  },
+  {
+    name: 'a stream is not checked again when a role loses a policy',
+    seed: 2,
+    access: true,
+    apply: () =>
+      replaceMethod(
+        Callers,
+        'onChangeOf',
+        (original) =>
+          function (this: never, caller: RightsOfCaller, listener: unknown) {
+            const withoutRoles = { ...caller, grants: caller.grants && { ...caller.grants, roles: [] } };
+            return Reflect.apply(original, this, [withoutRoles, listener] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'a stream goes on after its token has expired',
+    seed: 1,
+    access: true,
+    apply: () => replaceMethod(CallerWatch, 'leftMs', () => () => Infinity),
+  },
+  {
+    name: 'an object is checked in the namespace of the request',
+    seed: 1,
+    access: true,
+    apply: () =>
+      replaceMethod(
+        RequestAccess,
+        'visible',
+        () =>
+          function (this: { inNamespace(namespace: string): string; queried: string }, row: unknown) {
+            this.inNamespace(this.queried);
+            return row;
+          } as never,
+      ),
+  },
+  {
+    name: 'a cached list is shown to readers of other namespaces',
+    seed: 5,
+    access: true,
+    apply: () =>
+      replaceMethod(
+        ResponseCache,
+        'getOrQuery',
+        (original) =>
+          function (this: never, key: string, ...rest: never[]) {
+            const [path, , ...names] = JSON.parse(key) as unknown[];
+            return Reflect.apply(original, this, [JSON.stringify([path, ...names]) as never, ...rest]);
           } as never,
       ),
   },

@@ -1,5 +1,5 @@
 import type { LogRecoveryDeps } from '@waybill/api';
-import { TIME_HEADER } from '@waybill/projection';
+import { type EventStorage, storedPart, TIME_HEADER } from '@waybill/projection';
 import { type AddressedPart, type EventStream, type EventTail, NO_FRAME } from '@waybill/projector';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -22,6 +22,19 @@ export class EventStore {
       onReturn: (listener) => this.wire.connectionOf(process).onChange((up) => up && listener()),
       refusalOf: () => undefined,
       append: (parts, sequence) => this.asked(process, 'events append', () => this.append(parts, sequence)),
+    };
+  }
+
+  /** As an API reads it. */
+  readBy(process: SimulatedProcess): EventStorage {
+    return {
+      bounds: () => this.asked(process, 'events bounds', () => ({ first: 1, last: this.parts.length })),
+      readParts: (sequence, messages) =>
+        this.asked(process, 'events read', () =>
+          this.parts
+            .slice(sequence - 1, sequence - 1 + messages)
+            .map(({ headers, data }, at) => storedPart(sequence + at, (name) => headers[name] ?? '', data)),
+        ),
     };
   }
 

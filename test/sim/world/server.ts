@@ -24,6 +24,7 @@ import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
 import { CallHost } from './call-host.js';
+import { ReadingApi } from './reading-api.js';
 import { regionsSeenBy } from './region-link.js';
 import { DatabaseConnection } from './simulated-postgres.js';
 import { SimulatedLog } from './simulated-log.js';
@@ -189,6 +190,10 @@ export class Server {
     const answers = modules.flatMap((module) => answersOf(module, guard));
     const host = new CallHost(process, world.calls, answers, world.region);
     world.announcements.subscribe(process, api.feed);
+    if (world.hasAccessControl) {
+      api.reading = await ReadingApi.open(process, context('reads'), world);
+      if (!process.isAlive) return;
+    }
     for (const part of parts) void part.start?.();
     const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];
     this.runners = new Map(singletons.map((one) => [one.role, this.runnerOf(one, process, clock, replica, host)]));

@@ -3,6 +3,7 @@ import {
   ProjectionMovedError,
   type RecordedVerdict,
   SetAsideError,
+  type ReadPoint,
   type RecordedMarks,
   type Rewound,
   type SetAsideRow,
@@ -173,6 +174,7 @@ export class SimulatedPostgres {
   row(table: 'allocs', key: string): Allocation | undefined;
   row(table: 'scheduler_config', key: string): SchedulerConfiguration | undefined;
   row(table: 'variables', key: string): Variable | undefined;
+  row<Name extends TableName>(table: Name, key: string): TableRows[Name] | undefined;
   row(table: TableName, key: string): object | undefined {
     const aside = this.aside.get(`${table} ${key}`);
     if (aside)
@@ -183,6 +185,21 @@ export class SimulatedPostgres {
   /** For decisions: the job also if it is set aside. */
   decidedOnJob(key: string): Job | undefined {
     return (this.aside.get(`jobs ${key}`)?.row ?? this.rowsOf('jobs').get(key)) as Job | undefined;
+  }
+
+  /** The rows of a table as a list shows them: what was refused is missing. */
+  rowsIn<Name extends TableName>(table: Name): readonly TableRows[Name][] {
+    return [...this.rowsOf(table).values()] as TableRows[Name][];
+  }
+
+  /** Index of the last change of any of the tables; 0: there was none. */
+  indexOf(...tables: readonly TableName[]): number {
+    return Math.max(0, ...tables.map((table) => this.tableIndexes.get(table) ?? 0));
+  }
+
+  /** How far it is, with the index of every table. */
+  readPoint(): ReadPoint {
+    return { applied: this.appliedIndex, tableIndexes: Object.fromEntries(this.tableIndexes) };
   }
 
   all(table: 'allocs' | 'job_version' | 'leases'): object[] {

@@ -43,6 +43,7 @@ import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { ArchivesOfProcess } from './archive-store.js';
 import { type Items, PLAIN_KEYRING, PLAIN_ROOT_KEY } from './plain-keyring.js';
 import { openPlainArchive } from './plain-archive.js';
+import type { ReadingApi } from './reading-api.js';
 import type { DatabaseConnection, SavedArchive } from './simulated-postgres.js';
 
 const NAMESPACE = 'default';
@@ -66,6 +67,8 @@ export interface Written {
 /** The API's writes in one server, and what it answers other regions: the use cases themselves, over a simulated log and database. HTTP is left out. */
 export class UserApi {
   readonly feed: ProjectionFeed;
+  /** Its reads, in a run with access control. */
+  reading: ReadingApi | undefined;
   private readonly writer: Writer;
   /** What it answers other regions. */
   readonly forRegions: RegionJobs;
@@ -252,8 +255,13 @@ export class UserApi {
   }
 
   /** @param wanted 200, or 409 with what stands there */
-  async variable(path: string, operation: WritingOperation, given: Partial<GivenVariable>): Promise<VariableAnswer> {
-    const owner = { Namespace: NAMESPACE, Path: path };
+  async variable(
+    path: string,
+    operation: WritingOperation,
+    given: Partial<GivenVariable>,
+    Namespace = NAMESPACE,
+  ): Promise<VariableAnswer> {
+    const owner = { Namespace, Path: path };
     const whole = { Namespace: '', Items: null, Lock: null, ...given };
     const wanted = variableWrite(owner, whole, operation, this.context.newId);
     await this.variableWrites.write(PLAIN_ROOT_KEY, this.requester().author);

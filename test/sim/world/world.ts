@@ -31,6 +31,8 @@ export class World {
   readonly provider: StorageProvider;
   /** What services log; silent unless somebody wants to read it. */
   logger: (processName: string) => Logger = () => silentLogger;
+  /** APIs read for users, and check what these may see. */
+  hasAccessControl = false;
   /** Tasks that should run for ever end by themselves now and then. */
   tasksFail = true;
   /** To the other regions, by their names. */
