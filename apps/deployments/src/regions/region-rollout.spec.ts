@@ -10,6 +10,8 @@ interface Peer {
   Status: DeploymentStatus | 'none';
   HasRun?: boolean;
   isCut?: boolean;
+  /** It answers that the caller has no right. */
+  isForbidden?: boolean;
   /** It answers, and refuses commands. */
   refuses?: boolean;
 }
@@ -46,6 +48,7 @@ function inWest(
     asked.push({ region, call: call.name, request });
     const peer = peers[region];
     if (!peer || peer.isCut) throw new RpcUnavailableError(call.name, 'timeout');
+    if (peer.isForbidden) throw new Refusal('forbidden', 'Permission denied');
     if (call.name !== regionRollout.name && peer.refuses) throw new Refusal('conflict', 'not now');
     if (call.name !== regionRollout.name) return { Index: 1 };
     return { Status: peer.Status, HasRun: peer.HasRun ?? false, DeploymentID: `in-${region}` };
@@ -256,6 +259,20 @@ describe('polls of the other regions', () => {
     gone(during);
     await during.cluster.time.pass(10 * POLL_MS);
     expect([during.polls(), during.commanded(), during.cluster.time.pending]).toEqual([1, [], 0]);
+  });
+
+  it('DP-1136: a region that answers `Permission denied` counts as one that does not answer, and goes on when it does', async () => {
+    const peers: Record<string, Peer> = { east: { Status: 'pending', isForbidden: true } };
+    const { cluster, begin, stored, rollouts, asked } = inWest(['west', 'east'], 'pending', peers, {
+      Strategy: strategy(1, 'fail_all'),
+    });
+    await begin();
+    expect(stored().Status).toBe('pending');
+    expect(rollouts.contactOf('east')).toEqual({ calls: 1, errors: 1 });
+    delete peers['east']?.isForbidden;
+    await cluster.time.pass(2 * POLL_MS);
+    expect(stored().Status).toBe('running');
+    expect(JSON.stringify(asked)).not.toMatch(/token|secret/i);
   });
 
   it('DP-1308: counts calls and errors of each region', async () => {
