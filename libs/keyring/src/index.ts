@@ -8,4 +8,4 @@ export { newRootKey, type NewRootKey, publicKeyOf } from './root-key-material.js
 export { Keyring, KeyringError, type KeyringDeps, type PublicJwk, type RootKeys } from './keyring.js';
 export { type Items, type Owner, type SealedItems } from './sealed-items.js';
 export { type Claims, keyIdOf, TokenRefusedError, verifiedClaims } from './identity-tokens.js';
-export { isSignedToken, type NodeClaims, nodeClaimsOf } from './node-identity.js';
+export { isSignedToken, type NodeClaims, nodeClaimsOf, textClaim } from './node-identity.js';

@@ -19,18 +19,19 @@ export const isSignedToken = (credential: string): boolean => credential.include
  */
 export function nodeClaimsOf(claims: Claims): NodeClaims | undefined {
   const { sub = '', exp } = claims;
-  const nodeId = textOf(claims, 'nomad_node_id');
+  const nodeId = textClaim(claims, 'nomad_node_id');
   if (nodeId === '' || exp === undefined || !sub.startsWith('node:')) return undefined;
   return {
     nodeId,
-    pool: textOf(claims, 'nomad_node_pool'),
-    nodeClass: textOf(claims, 'nomad_node_class'),
-    datacenter: textOf(claims, 'nomad_node_datacenter'),
+    pool: textClaim(claims, 'nomad_node_pool'),
+    nodeClass: textClaim(claims, 'nomad_node_class'),
+    datacenter: textClaim(claims, 'nomad_node_datacenter'),
     expiresAtMs: exp * 1_000,
   };
 }
 
-function textOf(claims: Claims, name: string): string {
+/** Returns a claim that is a text; empty for one that is absent or of another type. */
+export function textClaim(claims: Claims, name: string): string {
   const value = claims[name];
   return typeof value === 'string' ? value : '';
 }

@@ -1,10 +1,10 @@
 import { Acl, type AclCache } from '@waybill/acl';
-import { TokenRefusedError } from '@waybill/keyring';
+import { isSignedToken, TokenRefusedError } from '@waybill/keyring';
 import { type AclPolicy, ANONYMOUS_POLICY, type Clock, isExpiredAt, Refusal } from '@waybill/model';
 import type { ProjectionFeed, TokenGrants } from '@waybill/projection';
 import { anonymous, type Caller, EVERYBODY, newestOf, rightsKeysOf, withToken } from './caller.js';
 import { RecentReads } from './recent-reads.js';
-import { isIdentityToken, workloadCaller, type WorkloadSource } from './workload-callers.js';
+import { workloadCaller, type WorkloadSource } from './workload-callers.js';
 
 /** AccessSource reads tokens, policies and roles. `ReadModel.access` implements it. */
 export interface AccessSource {
@@ -106,7 +106,7 @@ export class Callers implements CallerSource {
    * @throws RefusedCredential if it is unknown or expired; the errors of the read model
    */
   async of(credential = ''): Promise<Caller> {
-    if (isIdentityToken(credential)) return this.workload(credential);
+    if (isSignedToken(credential)) return this.workload(credential);
     if (!this.options.hearsChanges()) this.recent.clearValues();
     const secret = credential.toLowerCase();
     if (secret !== '' && !UUID.test(secret)) throw new RefusedCredential('unknown');

@@ -1,5 +1,5 @@
 import type { Acl } from '@waybill/acl';
-import { type Claims, TokenRefusedError } from '@waybill/keyring';
+import { type Claims, textClaim, TokenRefusedError } from '@waybill/keyring';
 import {
   type AclPolicy,
   type Allocation,
@@ -36,9 +36,6 @@ interface Claimed {
   readonly identity: string;
 }
 
-/** Says whether a credential has the form of a JWT. The secret of a token never contains a dot. */
-export const isIdentityToken = (credential: string): boolean => credential.includes('.');
-
 /**
  * Returns the caller of a workload identity (AU-171 to AU-177). It remembers nothing: it reads the allocation for every
  * request, because the rights end with it. Cost: one signature, and one statement each for allocation and policies.
@@ -74,18 +71,13 @@ function claimedBy(claims: Claims): Claimed {
   const audience = [claims.aud ?? []].flat();
   // An identity for another audience that leaked there gives no access here (AU-172).
   if (!audience.includes(DEFAULT_AUDIENCE)) throw new TokenRefusedError(`the token is not for ${DEFAULT_AUDIENCE}`);
-  const allocId = textOf(claims, 'nomad_allocation_id');
-  const [task, service] = [textOf(claims, 'nomad_task'), textOf(claims, 'nomad_service')];
+  const allocId = textClaim(claims, 'nomad_allocation_id');
+  const [task, service] = [textClaim(claims, 'nomad_task'), textClaim(claims, 'nomad_service')];
   if (allocId === '' || (task === '') === (service === ''))
     throw new TokenRefusedError('failed to determine claim type');
   const identity = (claims.sub ?? '').split(':').at(-1) ?? '';
-  const [namespace, jobId] = [textOf(claims, 'nomad_namespace'), textOf(claims, 'nomad_job_id')];
+  const [namespace, jobId] = [textClaim(claims, 'nomad_namespace'), textClaim(claims, 'nomad_job_id')];
   return { allocId, namespace, jobId, task, service, identity };
-}
-
-function textOf(claims: Claims, name: string): string {
-  const value = claims[name];
-  return typeof value === 'string' ? value : '';
 }
 
 /**

@@ -68,11 +68,17 @@ describe('identities of machines', () => {
   });
 
   it('AU-196: a failed signature fails no registration, whatever the machine has', async () => {
-    const { identities, state } = setup({ sign: failing });
+    const { identities } = setup({ sign: failing });
     expect(await identities.forRegistration(node, undefined)).toBeUndefined();
     expect(await identities.forRegistration(node, held(1))).toBeUndefined();
+  });
+
+  it('a new cluster has no root key for some seconds, and nobody is warned', async () => {
+    const { identities, state, warnings } = setup();
     state.tables.root_keys.replace('key-1', undefined);
+    expect(await identities.forRegistration(node, undefined)).toBeUndefined();
     expect(await identities.forHeartbeat(node, undefined, false)).toBeUndefined();
+    expect(warnings).toEqual([]);
   });
 
   it('AU-144, AU-196: a signature is waited for no longer than a second', async () => {
