@@ -255,7 +255,9 @@ describe('what workers ask', () => {
   it('the end of a delivery hands out nothing that is not wanted, and does not wait for what may come', async () => {
     const [first, second] = [fixtures.anEval({ JobID: 'a' }), fixtures.anEval({ JobID: 'b' })];
     await commit(first, second);
-    const { Token } = await next();
+    const { Token, Lease } = await next();
+    const held = plane.state.tables.leases.get('broker');
+    expect(Lease).toEqual({ Epoch: held?.Epoch, Index: held?.ModifyIndex });
     const unwanted = await plane.ask(finish, { Eval: { ...first, Status: 'complete' }, Token, NextOf: [] });
     expect(unwanted).toEqual({ Eval: null, Token: '', WaitIndex: 0, DueNs: 0, Traceparent: null });
     const last = await next();

@@ -144,6 +144,7 @@ export class BrokerController {
       Eval: dequeued?.evaluation ?? null,
       Token: dequeued?.token ?? '',
       WaitIndex: dequeued?.waitIndex ?? 0,
+      Lease: dequeued?.lease,
       DueNs: dequeued?.dueNs ?? 0,
       Traceparent: dequeued?.traceparent ?? null,
     };

@@ -206,6 +206,15 @@ describe('a dequeue', () => {
     await expect(broker.dequeue(['service'], 1_000)).rejects.toThrow('broken');
   });
 
+  it('EB-197: names the lease of its term, by which a worker knows a copy of the state that is of another log', async () => {
+    await hold(1);
+    await letGo();
+    await hold(2);
+    const Index = [...state.tables.leases.all()].find(({ Role }) => Role === 'broker')?.ModifyIndex;
+    pending();
+    expect(await broker.dequeue(['service'], 1)).toMatchObject({ lease: { Epoch: 2, Index } });
+  });
+
   it('EB-67, EB-322: says from which index on and since when, and belongs to the trace of its transaction', async () => {
     await hold(1);
     const evaluation = pending();

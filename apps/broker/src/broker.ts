@@ -11,7 +11,7 @@ import {
 } from '@waybill/model';
 import type { HolderWriter, Singleton, Term } from '@waybill/roles';
 import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
-import { SCHEDULER_VERSION } from '@waybill/rpc';
+import { type DeliveryLease, SCHEDULER_VERSION } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked/blocked-evals.js';
 import { EvalBroker, type EvalRows } from './queue/eval-broker.js';
@@ -40,6 +40,8 @@ export interface Dequeued {
   readonly evaluation: Evaluation;
   readonly token: string;
   readonly waitIndex: number;
+  /** The lease of the present term, as this copy of the state has it. */
+  readonly lease: DeliveryLease | undefined;
   readonly dueNs: number;
   readonly traceparent: string | undefined;
 }
@@ -287,6 +289,8 @@ export class Broker implements Singleton {
     const attributes = { 'eval.id': evaluation.ID, 'eval.type': evaluation.Type, 'job.id': evaluation.JobID };
     const options = { traceparent, startTimeMs: enqueuedAtMs, attributes };
     await withSpan(this.deps.tracer(), 'broker wait', options, () => {});
-    return { evaluation, token, waitIndex, dueNs, traceparent };
+    const row = this.tables.leases.get('broker');
+    const lease = row && { Epoch: row.Epoch, Index: row.ModifyIndex };
+    return { evaluation, token, waitIndex, lease, dueNs, traceparent };
   }
 }

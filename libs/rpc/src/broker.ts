@@ -29,6 +29,12 @@ export interface DequeueRequest {
    */
   readonly Worker?: string;
 }
+/** Identifies a term of the role `broker` in the log. */
+export interface DeliveryLease {
+  readonly Epoch: number;
+  /** Index of the transaction that began the term. */
+  readonly Index: number;
+}
 export interface DequeueResponse {
   /** Null if no evaluation became ready in time. */
   readonly Eval: Evaluation | null;
@@ -36,6 +42,11 @@ export interface DequeueResponse {
   readonly Token: string;
   /** Index that the worker's replica must have before it schedules. */
   readonly WaitIndex: number;
+  /**
+   * The lease of the broker that delivers, as its replica has it. A replica without it has transactions that the log has
+   * lost. Absent from brokers of an older version.
+   */
+  readonly Lease?: DeliveryLease | undefined;
   /**
    * In unix ns: the latest time for which the evaluation, or one that it supersedes, has waited (EB-56). 0 if none has.
    * By the broker's clock, which decides, the time has passed; the worker's clock may be behind. Absent from brokers of

@@ -6,7 +6,7 @@ import type { BrokerTerms } from './broker-terms.js';
 import { Considerate } from '../collection/considerate.js';
 import { runCoreTask } from '../collection/core-scheduler.js';
 import { DEFAULT_THRESHOLDS, type Thresholds } from '../collection/thresholds.js';
-import { type Delivery, indexNeededBy, spanOf } from './delivery.js';
+import { type Delivery, reachDelivery, spanOf } from './delivery.js';
 import type { StopSignal } from './stop-signal.js';
 import type { WorkerMeter } from './worker-meter.js';
 
@@ -67,7 +67,7 @@ export class Housekeeping {
   private async carryOutTask(delivery: Delivery): Promise<void> {
     const { state, logger, waitForIndexMs, ack, nack } = this.deps;
     try {
-      await state.waitFor(indexNeededBy(delivery), waitForIndexMs);
+      await reachDelivery(state, delivery, waitForIndexMs);
       await this.runCoreEvaluation(delivery);
     } catch (error) {
       logger.warn('housekeeping goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });

@@ -20,6 +20,7 @@ import {
   CATCH_UP_MS,
   DEQUEUE_MS,
   NO_BROKER_BACKOFF_LIMIT_MS,
+  OTHER_TERM_BACKOFF_MS,
   QUIET_START_MS,
   WAIT_FOR_INDEX_MS,
   Worker,
@@ -623,6 +624,37 @@ describe('a worker and its broker', () => {
     worker.start();
     await settled();
     expect(waits[0]?.index).toBe(500_000);
+  });
+
+  it('EB-197: it waits for the term of the broker, too', async () => {
+    delivered({ WaitIndex: 7, Lease: { Epoch: 2, Index: 600_000 } });
+    worker.start();
+    await settled();
+    expect(waits[0]?.index).toBe(600_000);
+  });
+
+  it.each([
+    ['another epoch', 1, 0],
+    ['the epoch of another log', 0, 1],
+  ])('EB-197: with %s in its copy of the state it schedules nothing and pauses', async (_, later, moved) => {
+    const lease = fixtures.apply(world.state, 'LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'b' });
+    const Index = lease.index - moved;
+    const Lease = { Epoch: 1 + later, Index };
+    delivered({ Lease });
+    delivered({ Lease }, { JobID: 'eval-gc', Type: '_core' });
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['nack']);
+    time.advance(OTHER_TERM_BACKOFF_MS - 1);
+    await settled();
+    expect(asked).toEqual(['nack']);
+    time.advance(1);
+    await settled();
+    expect(asked).toEqual(['nack', 'nack']);
+    delivered({ Lease: { Epoch: 1, Index: lease.index } });
+    time.advance(DEQUEUE_MS);
+    await settled();
+    expect(asked.at(-1)).toBe('finish');
   });
 
   it('EB-203: a broker of another version is asked again after 30 seconds', async () => {

@@ -18,7 +18,7 @@ import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
 import type { NodeLoads } from '@waybill/state';
 import type { Thresholds } from '../collection/thresholds.js';
-import { type Delivery, deliveryOf, indexNeededBy, spanOf } from './delivery.js';
+import { type Delivery, deliveryOf, indexNeededBy, OtherTermError, reachDelivery, spanOf } from './delivery.js';
 import { EvaluationRun } from './evaluation-run.js';
 import { Housekeeping } from './housekeeping.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
@@ -37,6 +37,8 @@ export const CATCH_UP_MS = 50_000;
 export const DEQUEUE_BACKOFF_MS = { base: 20, limit: 10_000 };
 /** Pause while the broker requires another version of the scheduler: an upgrade is in progress (EB-203). */
 export const OTHER_VERSION_BACKOFF_MS = 30_000;
+/** Pause of a worker whose copy of the state does not have the broker's term: it will be made anew (EB-197). */
+export const OTHER_TERM_BACKOFF_MS = 5_000;
 /**
  * Longest pause while no process holds the role `broker`: a successor comes within seconds and must not wait for
  * workers.
@@ -239,20 +241,24 @@ export class Worker {
     const { state, logger, clock } = this.deps;
     const waitIndex = indexNeededBy(delivery);
     const steps = new WorkerSteps(clock, this.id);
+    const term = this.terms.current;
+    let isOtherTerm = false;
     try {
       if (!this.signal.stopped) {
         this.doing = 'WaitingForRaft';
         const behind = state.appliedIndex < waitIndex;
-        await timed(this.measured, 'worker.wait_for_index', () => state.waitFor(waitIndex, WAIT_FOR_INDEX_MS));
+        await timed(this.measured, 'worker.wait_for_index', () => reachDelivery(state, delivery, WAIT_FOR_INDEX_MS));
         if (behind) steps.addWait(waitIndex);
         return await this.scheduleDelivery(delivery, steps);
       }
     } catch (error) {
+      isOtherTerm = error instanceof OtherTermError;
       logger.warn('evaluation goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
     }
     await this.answer(nack, delivery);
     // A copy that is this far behind must not dequeue evaluations only to return them (EB-199).
     if (!this.signal.stopped) await state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+    if (isOtherTerm) await this.signal.pause(OTHER_TERM_BACKOFF_MS, term);
     return undefined;
   }
 
