@@ -14,7 +14,7 @@ import {
   ReadModel,
   typeOrmSource,
 } from '@waybill/projection';
-import type { Allocation } from '@waybill/model';
+import { type Allocation, defaultSchedulerConfiguration } from '@waybill/model';
 import {
   type Applied,
   fixtures,
@@ -25,7 +25,7 @@ import {
   Write,
 } from '@waybill/state';
 import { Client, type Pool, type PoolClient } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startEmptyStack } from '../support/begun-databases.js';
 
 let stack: Stack;
@@ -329,6 +329,22 @@ describe('batches and snapshot', () => {
     expect(contentOf(await loaded())).toEqual(contentOf(scripted.machine));
   });
 
+  it('a batch whose transaction the server does not begin writes nothing, and the next writer does', async () => {
+    const refusing = openPool(url, { size: 1 });
+    pools.push(refusing);
+    refusing.on('connect', (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      const begins = (text: unknown): boolean => typeof text === 'string' && text.startsWith('begin');
+      Object.assign(client, { query: (text: unknown) => query(begins(text) ? 'select * from nowhere' : text) });
+    });
+    const first = scripted.next(putAll);
+    await expect(new BatchWriter(refusing).write([first])).rejects.toThrow('relation "nowhere" does not exist');
+    expect(await writer.appliedIndex()).toBe(0);
+    expect([...(await loaded()).tables.jobs.all()]).toEqual([]);
+    await writer.write([first]);
+    expect(contentOf(await loaded())).toEqual(contentOf(scripted.machine));
+  });
+
   it('of two writers at once exactly one writes each index', async () => {
     const other = new BatchWriter(poolOf(url));
     for (let round = 0; round < 20; round++) {
@@ -503,6 +519,33 @@ describe('read model', () => {
     for (const id of odd) expect((await model.job('default', id)).row?.ID).toBe(id);
     const found = await model.jobs({ namespaces: '*', prefix: 'a%' });
     expect(found.rows.map((row) => row.job.ID)).toEqual(['a%b']);
+  });
+
+  it('reads of one turn on which writes are decided take one statement, whatever the names', async () => {
+    const names = ["it's", 'a%b', awkward, '', 'ünïcode'];
+    await write(
+      ...names.map((ID) => (w: Write) => w.put('jobs', fixtures.aJob({ ...at(w), ID, Namespace: awkward }))),
+      (w) => w.put('namespaces', fixtures.aNamespace({ ...at(w), Name: awkward })),
+      (w) => w.put('node_pools', fixtures.aNodePool({ ...at(w), Name: awkward })),
+      (w) => w.put('scheduler_config', { ...defaultSchedulerConfiguration(), ...at(w) }),
+    );
+    const asked = vi.spyOn(pool, 'query');
+    const { decisions } = model;
+    const [found, absent, ...others] = await Promise.all([
+      Promise.all(names.map((id) => decisions.job(awkward, id))),
+      decisions.job('default', awkward),
+      decisions.namespace(awkward),
+      decisions.namespace('default'),
+      decisions.nodePool(awkward),
+      decisions.schedulerConfiguration(),
+    ]);
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(found.map((job) => job?.ID)).toEqual(names);
+    expect(absent).toBeUndefined();
+    const one = { Name: awkward };
+    expect(others).toEqual([expect.objectContaining(one), undefined, expect.objectContaining(one), expect.anything()]);
+    expect((await decisions.schedulerConfiguration())?.ModifyIndex).toBe(names.length + 3);
+    expect(asked).toHaveBeenCalledTimes(2);
   });
 
   it('API-63: pages hold every row once, in both directions, and a token of a deleted row still works', async () => {

@@ -170,7 +170,7 @@ describe('a row that PostgreSQL refuses', () => {
     expect(String(refusal)).toContain('SQLSTATE 23514');
     await expect(model.job('default', LARGE)).rejects.toThrow(/index row size \d+ exceeds btree .*SQLSTATE 54000/);
     expect((await model.job('default', 'nobody')).row).toBeUndefined();
-    expect(await model.decidedOnJob('default', POISON)).toMatchObject({ ID: POISON, Version: 0 });
+    expect(await model.decisions.job('default', POISON)).toMatchObject({ ID: POISON, Version: 0 });
 
     expect(await partsAside()).toEqual(['jobs', 'jobs']);
     expect(projector.stats()).toMatchObject({ setAside: 2, applied: last, sessions: 1 });
@@ -196,7 +196,7 @@ describe('a row that PostgreSQL refuses', () => {
     await refuse('jobs', `id = '${POISON}' and priority < 70`);
     await feed.waitFor(await registered(POISON), 20_000);
     await feed.waitFor(await registered(POISON, 60), 20_000);
-    expect(await model.decidedOnJob('default', POISON)).toMatchObject({ Version: 1, Priority: 60 });
+    expect(await model.decisions.job('default', POISON)).toMatchObject({ Version: 1, Priority: 60 });
     expect(await partsAside()).toEqual(['jobs']);
 
     await projector.stop();
@@ -234,7 +234,7 @@ describe('a row that PostgreSQL refuses', () => {
     await feed.waitFor(await registered(POISON), 20_000);
     await refuseLarge();
     await feed.waitFor(await registered(LARGE), 20_000);
-    const job = (await model.decidedOnJob('default', POISON))!;
+    const job = (await model.decisions.job('default', POISON))!;
     const node = fixtures.aNode({ ID: randomUUID(), SecretID: randomUUID() });
     await publish('NodeRegister', { Node: node, CreateNodePool: false });
     const [evaluation] = (await model.jobEvaluations('default', POISON)).rows;

@@ -69,8 +69,12 @@ export class ApiCore {
       region: settings.WAYBILL_REGION,
       caughtUp: readable,
     });
-    this.jobs = new CurrentJobs(log, this.lookup, readable);
     this.watches = new CallerWatches({ callers: parts.callers, clock, timers: context.timers });
+    this.jobs = new CurrentJobs(log, {
+      job: (namespace, id) => this.lookup.job(namespace, id),
+      applied: () => feed.applied,
+      readable,
+    });
     this.age = new LogContact(context.link, context.clock).age;
     this.cache = new ResponseCache({
       readPoint: () => this.model.readPoint(),
@@ -112,12 +116,10 @@ export class ApiCore {
 
   readonly readable = (index: number): Promise<unknown> => this.writer.readable(index);
 
-  readonly lookup: JobLookup & AdmissionLookup = {
-    job: (namespace, id) => this.model.decidedOnJob(namespace, id),
-    namespace: (name) => this.model.decidedOnNamespace(name),
-    nodePool: (name) => this.model.decidedOnNodePool(name),
-    schedulerConfiguration: async () => (await this.model.schedulerConfiguration()).row,
-  };
+  /** Reads of the rows on which writes of jobs depend. */
+  get lookup(): JobLookup & AdmissionLookup {
+    return this.model.decisions;
+  }
 
   private readonly readNamespaceNames = async (): Promise<readonly string[]> =>
     (await this.model.namespaces({})).rows.map(({ Name }) => Name);

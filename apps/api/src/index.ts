@@ -4,7 +4,7 @@ export { api } from './api.service.js';
 export { ApiError } from './http/api-error.js';
 export { RetryingRpc } from './http/retrying-rpc.js';
 export { Requester } from './http/requester.js';
-export { CurrentJobs } from './jobs/current-jobs.js';
+export { CurrentJobs, type JobReads } from './jobs/current-jobs.js';
 export type { DeregisterOptions } from './jobs/decisions/deregistration.js';
 export { DeregisterJob } from './jobs/deregister-job.js';
 export { DispatchJob } from './jobs/dispatch-job.js';

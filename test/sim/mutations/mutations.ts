@@ -4,13 +4,14 @@ import {
   Callers,
   CallerWatch,
   CurrentJobs,
+  type JobReads,
   RecentReads,
   RequestAccess,
   ResponseCache,
   Variables,
   Writer,
 } from '@waybill/api';
-import { BlockedEvals, EvalBroker, VariableLocks } from '@waybill/broker';
+import { BlockedEvals, Broker, type Dequeued, EvalBroker, VariableLocks } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
 import {
   CLAIM_STATE,
@@ -343,7 +344,28 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a job is stopped by what can be read of it',
     seed: 5,
     regions: 2,
-    apply: () => replaceMethod(CurrentJobs, 'awaitReadable', () => () => Promise.resolve(0)),
+    apply: () =>
+      replaceMethod(
+        CurrentJobs,
+        'job',
+        () =>
+          async function (this: { readonly reads: JobReads }, namespace: string, id: string) {
+            return { row: await this.reads.job(namespace, id), sequence: 0 };
+          } as never,
+      ),
+  },
+  {
+    name: 'a scheduler believes its copy of a log that has lost its end',
+    seed: 5,
+    apply: () =>
+      replaceMethod(
+        Broker,
+        'traced',
+        (original) =>
+          async function (this: never, ...args: never[]) {
+            return { ...((await original.apply(this, args)) as Dequeued), lease: undefined };
+          },
+      ),
   },
   {
     name: 'the next evaluation of a job waits for ever',

@@ -108,7 +108,11 @@ export class UserApi {
     this.inquiry = new BrokerInquiry(this.calls);
     const admission = new JobAdmission(NO_LIMITS);
     const writer = new TransactionWriter({ log: this.writer, clock, newId, region: regions.own, caughtUp: readable });
-    const jobs = new CurrentJobs(log, lookup, readable);
+    const jobs = new CurrentJobs(log, {
+      job: (namespace, id) => lookup.job(namespace, id),
+      applied: () => this.feed.applied,
+      readable,
+    });
     const registerHere = new RegisterJob({ writer, jobs, admission, read: lookup, newId });
     const deregisterHere = new DeregisterJob({ writer, jobs, newId });
     this.forRegions = new RegionJobs(jobs, registerHere, deregisterHere);

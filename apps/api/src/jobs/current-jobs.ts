@@ -2,22 +2,36 @@ import { jobSubject, type Log } from '@waybill/journal';
 import type { Job } from '@waybill/model';
 import type { Seen } from '@waybill/writing';
 
+/** The read model as CurrentJobs needs it. */
+export interface JobReads {
+  job(namespace: string, id: string): Promise<Job | undefined>;
+  /** Returns the index up to which every read that begins now shows the log. */
+  applied(): number;
+  /** Resolves once reads show the log up to this index. @throws Refusal unavailable if the read model does not follow */
+  readable(index: number): Promise<unknown>;
+}
+
 /**
  * CurrentJobs reads jobs as of the last transaction about them, whichever replica of the read model answers (API-56).
- * Writes are decided on these jobs. Cost: one question to the log, and a wait if the read model lags behind. It has no
- * state.
+ * Writes are decided on these jobs. It has no state. Cost: one question to the log and one read at the same time; a wait
+ * and a second read only if the read model lagged behind the job's last transaction.
  */
 export class CurrentJobs {
   constructor(
     private readonly log: Pick<Log, 'lastSequence'>,
-    private readonly read: { job(namespace: string, id: string): Promise<Job | undefined> },
-    private readonly readable: (index: number) => Promise<unknown>,
+    private readonly reads: JobReads,
   ) {}
 
   /** @throws Refusal unavailable if the read model does not follow */
   async job(namespace: string, id: string): Promise<Seen<Job | undefined>> {
-    const sequence = await this.awaitReadable(namespace, id);
-    return { row: await this.read.job(namespace, id), sequence };
+    const applied = this.reads.applied();
+    const [sequence, row] = await Promise.all([
+      this.log.lastSequence(jobSubject(namespace, id)),
+      this.reads.job(namespace, id),
+    ]);
+    if (sequence <= applied) return { row, sequence };
+    await this.reads.readable(sequence);
+    return { row: await this.reads.job(namespace, id), sequence };
   }
 
   /**
@@ -25,7 +39,7 @@ export class CurrentJobs {
    */
   async awaitReadable(namespace: string, id: string): Promise<number> {
     const sequence = await this.log.lastSequence(jobSubject(namespace, id));
-    if (sequence > 0) await this.readable(sequence);
+    if (sequence > this.reads.applied()) await this.reads.readable(sequence);
     return sequence;
   }
 }

@@ -1,5 +1,5 @@
 import type { Job, SchedulerConfiguration } from '@waybill/model';
-import type { TransactionWriter } from '@waybill/writing';
+import type { Seen, TransactionWriter } from '@waybill/writing';
 import { forbidden } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { CurrentJobs } from './current-jobs.js';
@@ -37,11 +37,15 @@ export interface RegisterJobDeps {
 export class RegisterJob {
   constructor(private readonly deps: RegisterJobDeps) {}
 
-  /** @throws Refusal */
+  /** Registers a job. All that this depends on is read at once, in the time of one read. @throws Refusal */
   async register(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
+    const { Namespace, ID } = request.Job;
+    const enabled = this.refuseWhenDisabled();
+    const stored = this.deps.jobs.job(Namespace, ID);
+    for (const read of [enabled, stored]) read.catch(() => {}); // a refused job is reported before a failed read
     const warnings = await this.deps.admission.admit(request);
-    await this.refuseWhenDisabled();
-    return this.write(request, warnings, requester);
+    await enabled;
+    return this.write(request, warnings, requester, stored);
   }
 
   /** Refuses registrations while the scheduler configuration rejects them (API-114). @throws Refusal forbidden */
@@ -50,13 +54,27 @@ export class RegisterJob {
       throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');
   }
 
-  /** Writes a job that was admitted. @throws Refusal */
-  async write(request: RegisterJobRequest, Warnings: string, requester: Requester): Promise<Registered> {
+  /**
+   * Writes a job that was admitted.
+   * @param begun a read of the stored job that has already begun
+   * @throws Refusal
+   */
+  async write(
+    request: RegisterJobRequest,
+    Warnings: string,
+    requester: Requester,
+    begun?: Promise<Seen<Job | undefined>>,
+  ): Promise<Registered> {
     const { writer, jobs, newId } = this.deps;
     const { Namespace, ID } = request.Job;
+    let first = begun;
     const { row, decision, written } = await writer.commit(
       requester.author,
-      () => jobs.job(Namespace, ID),
+      () => {
+        const stored = first ?? jobs.job(Namespace, ID);
+        first = undefined;
+        return stored;
+      },
       (stored) => registrationOf(request, stored, { newId, nowNs: writer.nowNs(), registration: requester.requestId }),
     );
     const stored = row?.ModifyIndex ?? 0;

@@ -27,8 +27,12 @@ function setup(east: () => Promise<unknown>) {
   const job: Job = fixtures.aJob({ ID: 'web', Multiregion: { Strategy: null, Regions: regions } });
   let readable = false;
   const { drafts, writer, newId } = writtenDrafts({ first: 8 });
-  const read = { job: async () => (readable ? job : undefined) };
-  const jobs = new CurrentJobs({ lastSequence: async () => 7 }, read, async () => (readable = true));
+  const reads = {
+    job: async () => (readable ? job : undefined),
+    applied: () => 6,
+    readable: async () => (readable = true),
+  };
+  const jobs = new CurrentJobs({ lastSequence: async () => 7 }, reads);
   const here = new DeregisterJob({ writer, jobs, newId });
   const asked: string[] = [];
   const peers: Regions = {

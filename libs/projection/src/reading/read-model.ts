@@ -38,6 +38,7 @@ import {
 import { READ_APPLIED } from '../writing/statements.js';
 import { SetAsideRows } from '../set-aside/retry-set-aside.js';
 import { AccessReads } from './access-reads.js';
+import { DecisionReads } from './decision-reads.js';
 import { KeyringReads } from './keyring-reads.js';
 import { ScalingReads } from './scaling-reads.js';
 import { VariableReads } from './variable-reads.js';
@@ -122,6 +123,8 @@ export class ReadModel {
   readonly volumes: VolumeReads;
   readonly scaling: ScalingReads;
   readonly variables: VariableReads;
+  /** Rows for decisions about writes. */
+  readonly decisions: DecisionReads;
   /** Rows that PostgreSQL refused to store. */
   readonly setAside: SetAsideRows;
   private readonly rows: RowReads;
@@ -133,6 +136,7 @@ export class ReadModel {
     this.volumes = new VolumeReads(this.rows);
     this.scaling = new ScalingReads(this.rows);
     this.variables = new VariableReads(this.rows);
+    this.decisions = new DecisionReads(pool);
     this.setAside = new SetAsideRows(pool);
   }
 
@@ -140,11 +144,6 @@ export class ReadModel {
 
   job(namespace: string, id: string): Promise<Found<Job>> {
     return this.rows.find(FIND.job, [namespace, id]);
-  }
-
-  /** Returns the job for a decision about a write, even if PostgreSQL refused to store it. */
-  decidedOnJob(namespace: string, id: string): Promise<Job | undefined> {
-    return this.rows.findEvenAside(FIND.job, [namespace, id]);
   }
 
   jobSummary(namespace: string, id: string): Promise<Found<JobSummary>> {
@@ -331,16 +330,6 @@ export class ReadModel {
 
   namespace(name: string): Promise<Found<Namespace>> {
     return this.rows.find(FIND.namespace, [name]);
-  }
-
-  /** Returns the namespace for a decision about a write, even if PostgreSQL refused to store it. */
-  decidedOnNamespace(name: string): Promise<Namespace | undefined> {
-    return this.rows.findEvenAside(FIND.namespace, [name]);
-  }
-
-  /** Returns the node pool for a decision about a write, even if PostgreSQL refused to store it. */
-  decidedOnNodePool(name: string): Promise<NodePool | undefined> {
-    return this.rows.findEvenAside(FIND.nodePool, [name]);
   }
 
   namespaces(options: ListOptions<Namespace> = {}): Promise<Listed<Namespace>> {

@@ -13,7 +13,6 @@ import {
   listStatement,
 } from './list-query.js';
 import { byCreation, type ListOrder, type Page } from './page.js';
-import { SetAsideError } from '../errors.js';
 import { findSetAside } from '../set-aside/find-set-aside.js';
 import { parseStored, plainText, storedText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
@@ -81,23 +80,6 @@ export class RowReads {
     key: readonly (string | number)[],
   ): Promise<Found<Row>> {
     return this.findAs(statement, key, bodyOf<Row>, (row) => row.ModifyIndex);
-  }
-
-  /**
-   * Finds a row for a decision, even if PostgreSQL refused to store it. For rows of a single table, not for
-   * allocations.
-   */
-  async findEvenAside<Row extends { ModifyIndex: number }>(
-    statement: FindStatement,
-    key: readonly (string | number)[],
-  ): Promise<Row | undefined> {
-    try {
-      return (await this.find<Row>(statement, key)).row;
-    } catch (error) {
-      if (!(error instanceof SetAsideError)) throw error;
-      // A part contains only rows of its own table.
-      return (await findSetAside(this.pool, statement.table, key.map(asColumn)))?.body as Row | undefined;
-    }
   }
 
   /** @param indexOf returns the index of a response with this row @throws SetAsideError */
