@@ -38,14 +38,15 @@ export function inTransaction<T>(
 /** The connection to the server within `runInTwoTrips`. */
 export interface Outgoing {
   readonly client: PoolClient;
-  /** Sends the queued statements. Otherwise they are sent with the commit. */
-  flush(): void;
+  /** Sends the queued statements once the transaction has begun. Otherwise they are sent with the commit. */
+  flush(): Promise<void>;
 }
 
 /**
  * Runs a writing database transaction in two round trips: its begin, then all statements of `work` with the commit. No
  * waits are needed in between, because after a failed statement the server answers all others with an error and the
- * commit with a rollback. So a condition must be a statement that fails.
+ * commit with a rollback. So a condition must be a statement that fails. `work` builds its statements while the server
+ * begins. None is sent before the server has answered that: outside a transaction each would be committed alone.
  * @param work returns the pending responses
  * @param condition must resolve before the commit; the statements run meanwhile. IDLE_IN_WRITE_MS limits the wait
  * @throws the error of the first failed statement, or of the condition: then nothing is committed
@@ -56,9 +57,11 @@ export function runInTwoTrips(
   condition?: Promise<unknown>,
 ): Promise<void> {
   return withClient(pool, async (client) => {
-    await client.query(BEGIN.write);
     const { stream } = client.connection;
-    const flush = (): void => {
+    const begun = client.query(BEGIN.write);
+    begun.catch(ignored); // thrown where it is awaited
+    const flush = async (): Promise<void> => {
+      await begun;
       stream.uncork();
       stream.cork();
     };
@@ -66,11 +69,12 @@ export function runInTwoTrips(
     stream.cork();
     try {
       const unanswered = await work({ client, flush });
-      if (condition) {
-        flush();
-        await condition;
-      }
+      await flush();
+      await condition;
       answers = [...unanswered, client.query('commit')];
+    } catch (error) {
+      if (!(await hasBegun(begun))) stream.destroy(); // drops the statements that wait
+      throw error;
     } finally {
       stream.uncork();
     }
@@ -95,6 +99,13 @@ async function withClient<T>(pool: Pool, work: (client: PoolClient) => Promise<T
 }
 
 const ignored = (): void => {};
+
+/** Resolves with whether the server has begun the transaction. */
+const hasBegun = (begun: Promise<unknown>): Promise<boolean> =>
+  begun.then(
+    () => true,
+    () => false,
+  );
 
 async function rolledBack(client: PoolClient): Promise<boolean> {
   try {

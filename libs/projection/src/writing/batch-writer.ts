@@ -172,7 +172,7 @@ async function sendBatch(
     ahead += rows;
     unflushed += rows;
     if (unflushed >= MAX_ROWS_PER_STATEMENT) {
-      outgoing.flush();
+      await outgoing.flush();
       unflushed = 0;
     }
     for (; ahead > MAX_ROWS_AHEAD && sent[0]; ahead -= sent.shift()?.rows ?? 0) await sent[0].answered;
