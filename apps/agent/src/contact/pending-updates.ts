@@ -10,11 +10,10 @@ export interface PendingUpdate {
 
 /** PendingUpdatesListener is the consumer of the pending updates. */
 export interface PendingUpdatesListener {
-  /**
-   * Handles a new state.
-   * @param isResent whether the servers need the current states, confirmed or not, with the next push (AG-68)
-   */
-  updateAdded(isResent: boolean): void;
+  /** Handles a new state. */
+  updateAdded(update: ClientAllocUpdate): void;
+  /** Handles current states that the servers need with the next push, confirmed or not (AG-68). */
+  updatesAddedAgain(): void;
 }
 
 /**
@@ -47,13 +46,13 @@ export class PendingUpdates {
       traceparent: traceparent ?? before?.traceparent,
       again: before?.again ?? false,
     });
-    this.listener?.updateAdded(false);
+    this.listener?.updateAdded(update);
   }
 
   /** Adds current states again, confirmed or not (AG-68). */
   addAgain(updates: readonly ClientAllocUpdate[]): void {
     for (const update of updates) this.pending.set(update.ID, { update, traceparent: undefined, again: true });
-    this.listener?.updateAdded(true);
+    this.listener?.updatesAddedAgain();
   }
 
   removeUpdate(allocId: string): void {

@@ -4,7 +4,7 @@ import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { PendingUpdates } from './pending-updates.js';
-import { PushLoop } from './push-loop.js';
+import { FIRST_PUSH_MS, PushLoop } from './push-loop.js';
 
 function setup() {
   const time = new FakeTime(0);
@@ -68,12 +68,31 @@ describe('push of states', () => {
     await time.pass(200);
     changed('a', 'running', 'one more event');
     await time.pass(799);
-    expect(sent.map((s) => s.at)).toEqual([200]);
+    expect(sent.map((s) => s.at)).toEqual([FIRST_PUSH_MS]);
     await time.pass(1);
-    expect(sent.map((s) => s.at)).toEqual([200, 1_000]);
+    expect(sent.map((s) => s.at)).toEqual([FIRST_PUSH_MS, 1_000]);
     changed('a', 'failed');
     await time.pass(200);
-    expect(sent.map((s) => s.at)).toEqual([200, 1_000, 1_200]);
+    expect(sent.map((s) => s.at)).toEqual([FIRST_PUSH_MS, 1_000, 1_200]);
+  });
+
+  it('AG-62: after 200 ms without a request, a new status goes out early, with those that follow at once', async () => {
+    const { time, loop, sent, changed } = setup();
+    loop.startSending();
+    changed('a', 'pending', 'received');
+    await time.pass(50);
+    changed('a', 'running');
+    await time.pass(FIRST_PUSH_MS - 1);
+    changed('b', 'running');
+    await time.pass(1);
+    changed('c', 'running'); // too late for that request, and too early for one of its own
+    await time.pass(199);
+    expect(sent.map(({ at, states }) => [at, states.length])).toEqual([[50 + FIRST_PUSH_MS, 2]]);
+    await time.pass(1);
+    expect(sent.map(({ at, states }) => [at, states.length])).toEqual([
+      [50 + FIRST_PUSH_MS, 2],
+      [250 + FIRST_PUSH_MS, 1],
+    ]);
   });
 
   it('AG-63, AG-406: a state that is confirmed is not sent again, and an idle loop has no timer', async () => {
@@ -95,7 +114,7 @@ describe('push of states', () => {
     await time.pass(200);
     changed('a', 'complete');
     await time.pass(3_600_000);
-    expect(sent[1]).toMatchObject({ at: 7_700, states: ['a complete '] });
+    expect(sent[1]).toMatchObject({ at: 7_500 + FIRST_PUSH_MS, states: ['a complete '] });
     const tries = sent.length;
     delete servers.failure;
     await time.pass(7_500);

@@ -5,6 +5,11 @@ import type { PendingUpdate, PendingUpdates, PendingUpdatesListener } from './pe
 
 /** The intervals of agent.md section 27. */
 export const PUSH_CHECK_MS = 200;
+/**
+ * The time in milliseconds after which the first urgent update is sent, if nothing was sent in the PUSH_CHECK_MS before.
+ * Tasks of a group that start together are reported together.
+ */
+export const FIRST_PUSH_MS = 10;
 /** An update that is not urgent is sent with every fifth check. */
 export const CHECKS_PER_ORDINARY_PUSH = 5;
 export const PUSH_RETRY_MS = 5_000;
@@ -40,21 +45,34 @@ export interface PushDependencies {
  * PushLoop reports the states of the allocations to the servers (agent.md section 7).
  *
  * States: held → checking ⇄ sending → stopped. held: until the first pull was applied (AG-61). checking: it checks the
- * pending updates every PUSH_CHECK_MS; without any there is no timer. sending: one request at a time (AG-64); a failed
- * one is repeated after a pause with the newest states. Limit: MAX_PUSH_ALLOCS per request.
+ * pending updates every PUSH_CHECK_MS; without any there is no timer. An urgent update after a rest is sent earlier, so
+ * users see at once that a task runs. sending: one request at a time (AG-64); a failed one is repeated after a pause with
+ * the newest states. Limits: MAX_PUSH_ALLOCS per request, and one early request per PUSH_CHECK_MS.
  */
 export class PushLoop implements PendingUpdatesListener {
   private checks = 0;
   private cancelCheck: CancelTimer | undefined;
+  private isCheckEarly = false;
+  private cancelRest: CancelTimer | undefined;
   private mode: 'held' | 'checking' | 'sending' | 'stopped' = 'held';
 
   constructor(private readonly deps: PushDependencies) {
     deps.pending.setListener(this);
   }
 
-  /** Schedules a check. Resent states go out with the next check, a change with one of the next checks (AG-62, AG-68). */
-  updateAdded(isResent: boolean): void {
-    if (isResent) this.checks = CHECKS_PER_ORDINARY_PUSH - 1;
+  /** Schedules a check. The update goes out with one of the next checks, or early after a rest (AG-62). */
+  updateAdded(update: ClientAllocUpdate): void {
+    if (this.cancelRest || !this.isUrgent(update)) return this.schedulePush(PUSH_CHECK_MS);
+    if (this.isCheckEarly) return;
+    this.cancelCheck?.();
+    this.cancelCheck = undefined;
+    this.schedulePush(FIRST_PUSH_MS);
+    this.isCheckEarly = this.cancelCheck !== undefined;
+  }
+
+  /** Schedules a check with which all pending states go out (AG-68). */
+  updatesAddedAgain(): void {
+    this.checks = CHECKS_PER_ORDINARY_PUSH - 1;
     this.schedulePush(PUSH_CHECK_MS);
   }
 
@@ -69,6 +87,7 @@ export class PushLoop implements PendingUpdatesListener {
   async stop(): Promise<void> {
     const wasChecking = this.mode === 'checking';
     this.cancelCheck?.();
+    this.cancelRest?.();
     this.mode = 'stopped';
     if (wasChecking && this.dropConfirmed() > 0) await this.sendOnce(this.nextUpdates()).catch(() => undefined);
   }
@@ -77,15 +96,22 @@ export class PushLoop implements PendingUpdatesListener {
     if (this.mode !== 'checking' || this.cancelCheck || this.deps.pending.size === 0) return;
     this.cancelCheck = this.deps.timers.after(delayMs, () => {
       this.cancelCheck = undefined;
+      this.isCheckEarly = false;
       void this.pushIfDue();
     });
+  }
+
+  /** Sends nothing early for some time. */
+  private rest(delayMs: number): void {
+    this.cancelRest?.();
+    this.cancelRest = this.deps.timers.after(delayMs, () => (this.cancelRest = undefined));
   }
 
   private async pushIfDue(): Promise<void> {
     if (this.mode !== 'checking') return;
     this.checks++;
     if (this.dropConfirmed() === 0) return;
-    if (!this.isUrgent() && this.checks % CHECKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_CHECK_MS);
+    if (!this.hasUrgent() && this.checks % CHECKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_CHECK_MS);
     this.mode = 'sending';
     let delayMs = PUSH_CHECK_MS;
     try {
@@ -101,6 +127,7 @@ export class PushLoop implements PendingUpdatesListener {
     }
     if (this.isStopped()) return;
     this.mode = 'checking';
+    this.rest(Math.max(delayMs, PUSH_CHECK_MS));
     this.schedulePush(delayMs);
   }
 
@@ -142,16 +169,16 @@ export class PushLoop implements PendingUpdatesListener {
     return this.deps.pending.size;
   }
 
+  private hasUrgent(): boolean {
+    return this.deps.pending.all().some(({ update }) => this.isUrgent(update));
+  }
+
   /**
    * Says whether an allocation's client status differs from the confirmed one, which is `pending` before the first
    * confirmation (AG-62).
    */
-  private isUrgent(): boolean {
-    for (const { update } of this.deps.pending.all()) {
-      const known = this.deps.acknowledgements.acknowledgedUpdate(update.ID);
-      if (known ? known.ClientStatus !== update.ClientStatus : update.ClientStatus !== 'pending') return true;
-    }
-    return false;
+  private isUrgent({ ID, ClientStatus }: ClientAllocUpdate): boolean {
+    return ClientStatus !== (this.deps.acknowledgements.acknowledgedUpdate(ID)?.ClientStatus ?? 'pending');
   }
 
   private isStopped(): boolean {

@@ -16,7 +16,7 @@ import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { evaluationsOfUpdates, mayReschedule } from './alloc-update-evaluations.js';
-import { AllocUpdates, BATCH_WINDOW_MS, MAX_BATCH_ALLOCS } from './alloc-updates.js';
+import { AllocUpdates, BATCH_WINDOW_MS, FIRST_WINDOW_MS, MAX_BATCH_ALLOCS } from './alloc-updates.js';
 
 function setup() {
   const time = new FakeTime(1_800_000_000_000);
@@ -99,7 +99,8 @@ describe('allocation writes of agents', () => {
         return Date.parse(state.tables.allocs.get(alloc.ID)!.DeploymentStatus!.Timestamp!);
       };
       await time.pass(60_000);
-      expect(await saidAndStored(time.nowMs() + off)).toBe(time.nowMs());
+      const writtenMs = time.nowMs() + FIRST_WINDOW_MS;
+      expect(await saidAndStored(time.nowMs() + off)).toBe(writtenMs);
       expect(await saidAndStored(time.nowMs() - off)).toBe(placedMs);
       expect(await saidAndStored(placedMs + 1_000)).toBe(placedMs + 1_000);
     },
@@ -197,7 +198,7 @@ describe('allocation writes of agents', () => {
     expect(state.appliedIndex).toBe(Index);
     expect(state.tables.allocs.get(alloc.ID)).toMatchObject({
       ModifyIndex: Index,
-      ModifyTime: (1_800_000_000_000 + BATCH_WINDOW_MS) * 1e6,
+      ModifyTime: (1_800_000_000_000 + FIRST_WINDOW_MS) * 1e6,
       AllocModifyIndex: 5,
     });
   });
@@ -294,10 +295,12 @@ describe('allocation writes of agents', () => {
   });
 
   it('ND-135: writes within 50 ms of the first are one transaction with one index', async () => {
-    const { time, state, addNode, addAlloc, send } = setup();
+    const { time, state, addNode, addAlloc, send, commit } = setup();
     const nodes = [addNode(), addNode(), addNode()];
     const allocs = nodes.map((node) => addAlloc(node));
+    await commit(nodes[0]!, says(allocs[0]!));
     const before = state.history.length;
+    await time.pass(FIRST_WINDOW_MS - 1); // still within 50 ms of the last write
     const first = send(nodes[0]!, says(allocs[0]!));
     await time.pass(BATCH_WINDOW_MS - 1);
     const second = send(nodes[1]!, says(allocs[1]!));
@@ -307,6 +310,20 @@ describe('allocation writes of agents', () => {
     await time.pass(BATCH_WINDOW_MS);
     expect((await first).Index).toBe((await second).Index);
     expect((await third).Index).toBe((await first).Index + 1);
+    expect(state.history).toHaveLength(before + 2);
+  });
+
+  it('ND-135: after 50 ms without a write, the first does not wait for others that long', async () => {
+    const { time, state, addNode, addAlloc, send } = setup();
+    const nodes = [addNode(), addNode(), addNode()];
+    const before = state.history.length;
+    const [first, second] = [send(nodes[0]!, says(addAlloc(nodes[0]!))), send(nodes[1]!, says(addAlloc(nodes[1]!)))];
+    await time.pass(FIRST_WINDOW_MS);
+    expect((await first).Index).toBe((await second).Index);
+    expect(state.history).toHaveLength(before + 1);
+    await time.pass(BATCH_WINDOW_MS);
+    void send(nodes[2]!, says(addAlloc(nodes[2]!)));
+    await time.pass(FIRST_WINDOW_MS);
     expect(state.history).toHaveLength(before + 2);
   });
 

@@ -19,6 +19,8 @@ import { permissionDenied } from '../node/node-access.js';
 
 /** Updates of all nodes that arrive within this time of the first one become one transaction (ND-135). */
 export const BATCH_WINDOW_MS = 50;
+/** The same if nothing was written in the BATCH_WINDOW_MS before, so that a single report is not delayed. */
+export const FIRST_WINDOW_MS = 5;
 /** A batch of this size is written at once, which keeps a transaction well below the log's largest message (ST-14). */
 export const MAX_BATCH_ALLOCS = 500;
 /** Updates that may wait for a transaction; further agents are told to retry, which they do. */
@@ -49,13 +51,14 @@ export interface AllocUpdateDependencies {
  * has given up may still arrive, here or at another replica, after its successor: each update names the one that it
  * follows, so that only one of them is accepted (ND-223), and none after a restore that its agent does not know of
  * (OP-47). A batch has at most one update of each node. It carries the trace of its first traced update.
- * Limits: BATCH_WINDOW_MS, MAX_BATCH_ALLOCS, MAX_PENDING_ALLOCS. Cost: O(updates).
+ * Limits: BATCH_WINDOW_MS, FIRST_WINDOW_MS, MAX_BATCH_ALLOCS, MAX_PENDING_ALLOCS. Cost: O(updates).
  */
 export class AllocUpdates {
   private gathering: Pending[] = [];
   private gatheredAllocs = 0;
   private pendingAllocs = 0;
   private cancelWindow: CancelTimer = () => {};
+  private writtenAtMs = -Infinity;
 
   constructor(private readonly deps: AllocUpdateDependencies) {}
 
@@ -90,7 +93,9 @@ export class AllocUpdates {
     const batch = this.gathering;
     this.gathering = [];
     this.gatheredAllocs = 0;
-    if (batch.length > 0) void this.commitBatch(batch);
+    if (batch.length === 0) return;
+    this.writtenAtMs = this.deps.writer.nowMs();
+    void this.commitBatch(batch);
   }
 
   /** Checks the request in the order of ND-104, then its content. */
@@ -136,10 +141,15 @@ export class AllocUpdates {
   private addToBatch(pending: Pending): void {
     const isTooMuch = this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS;
     if (isTooMuch || this.gathering.some(({ nodeId }) => nodeId === pending.nodeId)) this.flush();
-    if (this.gathering.length === 0) this.cancelWindow = this.deps.timers.after(BATCH_WINDOW_MS, () => this.flush());
+    if (this.gathering.length === 0) this.cancelWindow = this.deps.timers.after(this.windowMs(), () => this.flush());
     this.gathering.push(pending);
     this.gatheredAllocs += pending.allocs.length;
     if (this.gatheredAllocs >= MAX_BATCH_ALLOCS) this.flush();
+  }
+
+  private windowMs(): number {
+    const sinceMs = this.deps.writer.nowMs() - this.writtenAtMs;
+    return sinceMs >= 0 && sinceMs < BATCH_WINDOW_MS ? BATCH_WINDOW_MS : FIRST_WINDOW_MS;
   }
 
   private async commitBatch(batch: readonly Pending[]): Promise<void> {
