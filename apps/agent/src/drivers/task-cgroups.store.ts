@@ -1,5 +1,5 @@
 import { errorText } from '@waybill/model';
-import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
 import { readMounts } from '../allocations/disk/mount-table.store.js';
@@ -44,10 +44,13 @@ export class TaskCgroups {
     mkdirSync(this.directoryOf(run), { recursive: true });
   }
 
-  /** Moves a process into the run's cgroup; its later children are in it, too. @throws Error if the process is gone */
-  place(run: string, pid: number): void {
+  /**
+   * Moves a process into the run's cgroup; its later children are in it, too. The kernel takes some 10 ms for each move.
+   * @throws Error if the process is gone
+   */
+  async place(run: string, pid: number): Promise<void> {
     this.make(run); // another agent may have removed it as a remnant
-    writeFileSync(below(this.directoryOf(run), 'cgroup.procs'), String(pid));
+    await writeFile(below(this.directoryOf(run), 'cgroup.procs'), String(pid));
   }
 
   /** Removes the cgroup of a run of which nothing was started. */

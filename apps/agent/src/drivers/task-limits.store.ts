@@ -1,6 +1,6 @@
 import { errorText } from '@waybill/model';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { readFile, rmdir } from 'node:fs/promises';
+import { readFile, rmdir, writeFile } from 'node:fs/promises';
 import { type Mount, readMounts } from '../allocations/disk/mount-table.store.js';
 import type { TaskResources } from './driver.js';
 import { below, pathName } from '../paths/path-name.js';
@@ -77,8 +77,10 @@ export class TaskLimits {
    * Moves a process into the run's cgroups; the limits include its later children.
    * @throws Error if the process is gone
    */
-  place(run: string, pid: number): void {
-    for (const directory of this.directoriesOf(run)) writeFileSync(below(directory, 'cgroup.procs'), String(pid));
+  async place(run: string, pid: number): Promise<void> {
+    await Promise.all(
+      this.directoriesOf(run).map((directory) => writeFile(below(directory, 'cgroup.procs'), String(pid))),
+    );
   }
 
   /** Says whether a process of the run was killed because the run exceeded its memory limit. */

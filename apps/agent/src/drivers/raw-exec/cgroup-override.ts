@@ -1,4 +1,5 @@
-import { accessSync, constants, writeFileSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Mount, readMounts } from '../../allocations/disk/mount-table.store.js';
 import { StartError } from '../driver.js';
@@ -27,8 +28,8 @@ export async function chosenCgroups({ cgroupV1, cgroupV2 }: RawExecConfig): Prom
         ];
   return {
     insteadOfOwn: cgroupV2 !== undefined,
-    place: (pid) => {
-      for (const file of chosen) writeFileSync(file, String(pid));
+    place: async (pid) => {
+      for (const file of chosen) await writeFile(file, String(pid));
     },
   };
 }

@@ -65,7 +65,7 @@ export interface CgroupOverride {
   /** Whether the task can be in none of the agent's own cgroups. */
   readonly insteadOfOwn: boolean;
   /** Moves the process into the chosen cgroups. @throws Error if it cannot */
-  place(pid: number): void;
+  place(pid: number): Promise<void>;
 }
 
 /** Launch describes the process that a supervisor starts. */
@@ -277,10 +277,8 @@ export abstract class SupervisedDriver implements Driver {
     if (!cgroups && !limits && !chosen) return undefined;
     cgroups?.make(run);
     if (resources) limits?.make(run, resources);
-    const placeInCgroups = (pid: number): void => {
-      cgroups?.place(run, pid);
-      limits?.place(run, pid);
-      chosen?.place(pid);
+    const placeInCgroups = async (pid: number): Promise<void> => {
+      await Promise.all([cgroups?.place(run, pid), limits?.place(run, pid), chosen?.place(pid)]);
     };
     return { place: placeInCgroups };
   }

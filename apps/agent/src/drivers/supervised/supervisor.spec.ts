@@ -48,7 +48,7 @@ describe('starts of tasks', () => {
     async (goes) => {
       const [runDir, ran] = [path.join(dir, 'run'), path.join(dir, 'ran')];
       const output = await open(path.join(dir, 'output'), 'w');
-      const place = (): void => {
+      const place = async (): Promise<void> => {
         if (goes) throw new Error('gone'); // the pipe closes, as after the kill of the agent
       };
       const start = supervise({

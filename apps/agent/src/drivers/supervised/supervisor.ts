@@ -109,7 +109,7 @@ export interface RunSpec {
   /** The path of the network namespace for supervisor and task; absent means that of the agent. */
   readonly networkNamespace?: string;
   /** Puts the task into its cgroup once it has a pid; absent if it has none. */
-  readonly cgroup?: { readonly place: (pid: number) => void };
+  readonly cgroup?: { readonly place: (pid: number) => Promise<void> };
 }
 
 /** NoSetsidError says that this machine cannot start supervised tasks. */
@@ -205,7 +205,7 @@ async function running(child: ChildProcess, { runDir, cgroup }: RunSpec): Promis
 
 async function placeInCgroup(runDir: string, cgroup: RunSpec['cgroup']): Promise<void> {
   const identity = await processOf(runDir);
-  if (identity) cgroup?.place(identity.pid);
+  if (identity) await cgroup?.place(identity.pid);
 }
 
 /** Returns the process of a run, or undefined before it runs. */
