@@ -313,6 +313,7 @@ describe('raw_exec', () => {
     'AG-220, AG-274: runs as the user of the task, who alone reads its secrets (needs root)',
     async () => {
       const task = aTask(shell('id -u; cat $DIR/secrets/key'), { user: 'nobody' });
+      await expect(started(task)).rejects.toThrow(`may not enter ${dir} (mode 700), which leads to the directory`);
       for (const above of [dir, path.dirname(task.paths.taskDir)]) chmodSync(above, 0o755);
       writeFileSync(path.join(task.paths.secretsDir, 'key'), 'hidden\n');
       chmodSync(task.paths.secretsDir, 0o700);

@@ -21,6 +21,7 @@ import type { TaskLimits } from '../task-limits.store.js';
 import { DEFAULT_KILL_SIGNAL, killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import type { UserIds } from '../user-ids.js';
 import { pause, pollUntilDefined, settlesWithin } from '../waiting.js';
+import { blockedWay } from './blocked-way.store.js';
 import { killWithGroup } from './left-running.js';
 import {
   claimUnbegun,
@@ -151,7 +152,7 @@ export abstract class SupervisedDriver implements Driver {
     const identity = await processOf(runDir);
     if (!identity) {
       await this.removeUnstarted(run);
-      const trouble = await troubleOf(runDir);
+      const trouble = (await troubleOf(runDir)) ?? (user && (await blockedWay(launch.cwd, user)));
       throw new StartError(trouble ?? 'the supervisor of the task ended before it started the command');
     }
     this.trackProcess(handle, identity, endOf(supervisor));
