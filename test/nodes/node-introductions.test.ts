@@ -105,3 +105,13 @@ it('AU-206, AU-305: an agent waits until somebody brings it the token of the com
   const wrong = await runCli(cluster.waybill.api.url, ['node', 'intro', 'create', '-ttl=soon'], env);
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('Error parsing TTL: time: invalid duration')]);
 });
+
+it('AU-203: a machine that was purged is admitted by its identity, without another token', async () => {
+  const agents = '/v1/nodes?filter=Name+%3D%3D+%22test-node%22';
+  const [node] = await cluster.asked<{ ID: string; CreateIndex: number }[]>('GET', agents);
+  await cluster.asked('PUT', `/v1/node/${node!.ID}/purge`);
+  await eventually('the machine is back', async () => {
+    const [again] = await cluster.asked<(typeof node)[]>('GET', agents);
+    return again?.ID === node!.ID && again.CreateIndex > node!.CreateIndex;
+  });
+});
