@@ -14,7 +14,10 @@ let cluster: AccessCluster;
 const allocs = { team: '', other: '' };
 
 beforeAll(async () => {
-  cluster = await AccessCluster.start(undefined, { WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: '1s' });
+  cluster = await AccessCluster.start(undefined, {
+    WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: '1s',
+    WAYBILL_KEYRING_KEY: 'ab'.repeat(32),
+  });
   await cluster.asked('PUT', '/v1/node/pools', { Name: 'blue' });
   for (const namespace of ['team', 'other'] as const) {
     await cluster.asked('PUT', '/v1/namespace', { Name: namespace });
@@ -324,6 +327,38 @@ describe('event streams', () => {
     const reader = await stream('topic=Job', SecretID);
     expect(await reader.ended).toBe(true);
     await expect(stream('topic=Job', SecretID)).rejects.toThrow('403 Permission denied');
+  });
+
+  it("AU-232: the stream of a task's identity ends with the last update of its allocation", async () => {
+    const JobACL = { Namespace: 'default', JobID: 'subscriber', Group: '', Task: '' };
+    await cluster.asked('PUT', '/v1/acl/policy/subscribes', { Name: 'subscribes', Rules: READ, JobACL });
+    const task = {
+      Name: 'task',
+      Driver: 'raw_exec',
+      Config: { command: '/bin/sh', args: ['-c', 'echo "$NOMAD_TOKEN"; exec sleep 1000'] },
+      Identities: [{ Name: 'default', Env: true }],
+    };
+    const Job = { ID: 'subscriber', Type: 'batch', Datacenters: ['*'], TaskGroups: [{ Name: 'g', Tasks: [task] }] };
+    await cluster.asked('PUT', '/v1/jobs', { Job });
+    const stub = await eventually('it runs', async () => {
+      const [first] = await cluster.asked<{ ID: string; ClientStatus: string }[]>(
+        'GET',
+        '/v1/job/subscriber/allocations',
+      );
+      return first?.ClientStatus === 'running' && first;
+    });
+    const url = `/v1/client/fs/logs/${stub.ID}?task=task&type=stdout&plain=true`;
+    const identity = await eventually('it has shown its token', async () =>
+      (await (await cluster.send('GET', url, cluster.management)).text()).trim(),
+    );
+    const reader = await stream('topic=Job', identity);
+    const endedMs = reader.ended.then((isWhole) => isWhole && Date.now());
+    await cluster.asked('DELETE', '/v1/job/subscriber');
+    expect(await endedMs).toBeGreaterThan(0);
+    const alloc = await cluster.asked<{ ClientStatus: string; ModifyTime: number }>('GET', `/v1/allocation/${stub.ID}`);
+    expect(alloc.ClientStatus).toBe('complete');
+    expect(Number(await endedMs) - alloc.ModifyTime / 1e6).toBeLessThan(3_000);
+    await expect(stream('topic=Job', identity)).rejects.toThrow('403 Permission denied');
   });
 
   it('OP-118: a new right counts for the next request, and a lost one too', async () => {
