@@ -178,6 +178,32 @@ describe('a row that PostgreSQL refuses', () => {
     await expectWhole(last);
   });
 
+  it('OP-124: is decided on all the same where it is a policy, a role or a token: what it denies stays denied', async () => {
+    const policies = [POISON, 'other'].map((Name) => fixtures.aPolicy({ Name }));
+    const ofJobs = fixtures.aPolicy({
+      Name: `${POISON}-jobs`,
+      JobACL: { Namespace: 'team', JobID: '', Group: '', Task: '' },
+    });
+    const role = fixtures.aRole({ Policies: [{ Name: POISON }] });
+    const token = fixtures.aToken({ Policies: ['other'], Roles: [{ ID: role.ID, Name: role.Name }] });
+    await refuse('acl_policy', `name like '${POISON}%'`);
+    await refuse('acl_roles', `id = '${role.ID}'`);
+    await refuse('acl_token', `accessor_id = '${token.AccessorID}'`);
+    await publish('ACLPolicyUpsert', { Policies: [...policies, ofJobs] });
+    await publish('ACLRolesUpsert', { Roles: [role], MustExist: false });
+    await feed.waitFor(await publish('ACLTokenUpsert', { Tokens: [token] }), 20_000);
+    expect(await partsAside()).toEqual(['acl_policy', 'acl_policy', 'acl_roles', 'acl_token']);
+    const { access } = model;
+    const names = (rows: readonly { readonly Name: string }[] = []) => rows.map(({ Name }) => Name).toSorted();
+    const grants = await access.grantsBySecretHash(token.SecretHash);
+    expect(grants?.roles.map(({ ID }) => ID)).toEqual([role.ID]);
+    expect(names(grants?.policies)).toEqual(['other', POISON]);
+    expect(names(await access.policiesNamed([POISON, 'nothing']))).toEqual([POISON]);
+    const workload = { namespace: 'team', jobId: 'web', group: 'g', task: 't' };
+    expect(names(await access.policiesOfWorkload(workload))).toEqual([ofJobs.Name]);
+    expect(await access.grantsBySecretHash('unknown')).toBeUndefined();
+  });
+
   it('a job ID that no index can hold, in the log of a version that had no limits, stops nobody', async () => {
     const long = await registered(LONG_ID);
     const after = await registered('after');

@@ -28,6 +28,8 @@ export interface ClusterSize {
   readonly access?: boolean;
 }
 
+/** Where users read, Postgres refuses no namespace, for it would be missing in lists of all namespaces. */
+const SPARED_FOR_READERS = new Set(['namespaces'] as const);
 /** Machines are of one of these classes, which some jobs ask for. */
 const NODE_CLASSES = ['small', 'large'];
 /** Machines through which the servers reach the provider of disks. */
@@ -84,7 +86,8 @@ export class Cluster {
     this.operator = new LogOperator(this.world, this.servers, random.fork('operator'));
     if (size.access) {
       this.world.hasAccessControl = true;
-      this.readers = new Readers(this.reference, report);
+      this.world.postgres.spares = SPARED_FOR_READERS;
+      this.readers = new Readers(this.reference, this.world.postgres.everRefused, report);
     }
     new Lies(this.reference, report);
     reportDefects(this.world.calls, report);

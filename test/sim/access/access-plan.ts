@@ -13,10 +13,7 @@ export const FIRST_ACCESS_EVENTS: readonly string[] = [
 
 export const ACCESS_EVENTS: Actions = { ...ACCESS_ACTIONS, [ADD_NAMESPACES]: [1, addNamespaces] };
 
-/**
- * Not beside readers. The judgement follows the log, and these take it or the state back, or keep rows from Postgres, so that
- * lists lack them.
- */
-const WITHOUT_READERS = new Set(['restore snapshot', 'NATS loses power', 'Postgres refuses rows']);
+/** Not beside readers: the judgement follows the log, and these take it or the state back. */
+const WITHOUT_READERS = new Set(['restore snapshot', 'NATS loses power']);
 
 export const isWithReaders = ({ name }: { readonly name: string }): boolean => !WITHOUT_READERS.has(name);

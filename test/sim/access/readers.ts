@@ -4,7 +4,7 @@ import type { Report } from '../checks/violation.js';
 import type { Answer, ReadingApi } from '../world/reading-api.js';
 import { AccessHistory, type AccessState } from './access-history.js';
 import type { IssuedToken } from './access-writes.js';
-import { ObjectHistory, Turns } from './object-history.js';
+import { type Existence, ObjectHistory, type ReadTable, Turns } from './object-history.js';
 import type { Question } from './questions.js';
 import { nameOf, type Reader, type Standing, standingOf } from './reader.js';
 
@@ -38,6 +38,8 @@ export class Readers {
 
   constructor(
     readonly reference: ReferenceState,
+    /** Rows that Postgres refused at some time, by table and key. Lists may lack them. */
+    private readonly refused: ReadonlySet<string>,
     readonly report: Report,
   ) {
     this.access = new AccessHistory(reference);
@@ -74,8 +76,10 @@ export class Readers {
     this.count(String(answer.status));
     const objects = {
       history: this.objects,
-      existence: (table: Parameters<ObjectHistory['existence']>[0], key: string) =>
-        this.objects.existence(table, key, from.heard, stored),
+      existence: (table: ReadTable, key: string): Existence => {
+        const existence = this.objects.existence(table, key, from.heard, stored);
+        return existence === 'always' && this.refused.has(`${table} ${key}`) ? 'sometimes' : existence;
+      },
     };
     const problems = this.possible(reader, from, until, stored).map(([standing, state]) =>
       question.problemOf(answer, standing, state, objects),

@@ -58,6 +58,10 @@ export class SimulatedPostgres {
   lastFailedMs = 0;
   /** Whether it refuses to store a row; a test of the row's key, so that it does not depend on when it is asked. */
   refuses: (table: TableName, key: string) => boolean = () => false;
+  /** Tables of which it refuses nothing. */
+  spares: ReadonlySet<TableName> = new Set();
+  /** Every row that it ever refused. Lists may have lacked it. */
+  readonly everRefused = new Set<RowName>();
   /** What was refused: the row as it is in the state, and the transaction that it comes from. */
   private readonly aside = new Map<
     RowName,
@@ -120,7 +124,8 @@ export class SimulatedPostgres {
       for (const { table, key, after } of changes) {
         this.aside.delete(`${table} ${key}`);
         this.rowsOf(table).delete(key);
-        if (after && this.refuses(table, key)) {
+        if (after && this.refuses(table, key) && !this.spares.has(table)) {
+          this.everRefused.add(`${table} ${key}`);
           this.aside.set(`${table} ${key}`, { table, key, row: frozen(after), index });
           refused.push(refusedRow(table, key, after, index));
         } else if (after) this.rowsOf(table).set(key, frozen(after));
@@ -190,6 +195,12 @@ export class SimulatedPostgres {
   /** The rows of a table as a list shows them: what was refused is missing. */
   rowsIn<Name extends TableName>(table: Name): readonly TableRows[Name][] {
     return [...this.rowsOf(table).values()] as TableRows[Name][];
+  }
+
+  /** All rows of a table, for decisions: those too that were refused. */
+  rowsEvenAside<Name extends TableName>(table: Name): readonly TableRows[Name][] {
+    const aside = [...this.aside.values()].filter((one) => one.table === table).map(({ row }) => row);
+    return [...this.rowsIn(table), ...(aside as TableRows[Name][])];
   }
 
   /** Index of the last change of any of the tables; 0: there was none. */

@@ -141,9 +141,9 @@ const access = (reads: Reads): Partial<ReadModel['access']> => ({
       row: postgres.rowsIn('acl_roles').find(({ Name }) => Name === name),
     })),
   policiesNamed: (names) =>
-    reads.query((postgres) => postgres.rowsIn('acl_policy').filter(({ Name }) => names.includes(Name))),
+    reads.query((postgres) => postgres.rowsEvenAside('acl_policy').filter(({ Name }) => names.includes(Name))),
   policiesOfWorkload: (workload: PolicyWorkload) =>
-    reads.query((postgres) => postgres.rowsIn('acl_policy').filter((policy) => isPolicyOf(policy, workload))),
+    reads.query((postgres) => postgres.rowsEvenAside('acl_policy').filter((policy) => isPolicyOf(policy, workload))),
 });
 
 const ofJob =
@@ -152,13 +152,13 @@ const ofJob =
     Namespace === namespace && JobID === id;
 
 function grantsOf(postgres: SimulatedPostgres, hash: string): TokenGrants | undefined {
-  const token = postgres.rowsIn('acl_token').find(({ SecretHash }) => SecretHash === hash);
+  const token = postgres.rowsEvenAside('acl_token').find(({ SecretHash }) => SecretHash === hash);
   if (!token) return undefined;
   if (token.Type === 'management') return { token, roles: [], policies: [] };
   const ids = new Set((token.Roles ?? []).map(({ ID }) => ID));
-  const roles = postgres.rowsIn('acl_roles').filter(({ ID }) => ids.has(ID));
+  const roles = postgres.rowsEvenAside('acl_roles').filter(({ ID }) => ids.has(ID));
   const names = new Set([...(token.Policies ?? []), ...roles.flatMap((role) => role.Policies.map(({ Name }) => Name))]);
-  return { token, roles, policies: postgres.rowsIn('acl_policy').filter(({ Name }) => names.has(Name)) };
+  return { token, roles, policies: postgres.rowsEvenAside('acl_policy').filter(({ Name }) => names.has(Name)) };
 }
 
 /** Finds and lists rows as `RowReads` does. */

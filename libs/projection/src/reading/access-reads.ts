@@ -8,10 +8,11 @@ import {
   type OneTimeToken,
   type PolicyWorkload,
 } from '@waybill/model';
-import { SINGLETON_KEY, type TableRows } from '@waybill/state';
+import { SINGLETON_KEY, type TableName, type TableRows } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { inTransaction } from '../database/transaction.js';
+import { allSetAside, setAsideBodies } from '../set-aside/find-set-aside.js';
 import { storedText } from '../writing/stored-text.js';
 import { Conditions, findStatement } from './list-query.js';
 import { byId, byName, type ListOrder } from './page.js';
@@ -143,16 +144,22 @@ export class AccessReads {
     return this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), options), options.keep);
   }
 
-  /** Returns those of these policies that exist, by name. */
-  async policiesNamed(names: readonly string[]): Promise<readonly AclPolicy[]> {
-    return names.length === 0 ? [] : (await this.policies({ named: names })).rows;
+  /** Returns those of these policies that exist, even if PostgreSQL refused to store them. */
+  policiesNamed(names: readonly string[]): Promise<readonly AclPolicy[]> {
+    return evenAside(this.pool, POLICIES, names);
   }
 
-  /** Returns the policies whose JobACL matches a workload (OP-138), by name. Cost: the policies of its namespace. */
+  /**
+   * Returns the policies whose JobACL matches a workload (OP-138), even if PostgreSQL refused to store them. Cost: the
+   * policies of its namespace.
+   */
   async policiesOfWorkload(workload: PolicyWorkload): Promise<readonly AclPolicy[]> {
     const conditions = (): Conditions => new Conditions().equal('job_namespace', workload.namespace);
-    const { rows } = await this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), {}));
-    return rows.filter((policy) => isPolicyOf(policy, workload));
+    const [{ rows }, aside] = await Promise.all([
+      this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), {})),
+      allSetAside<AclPolicy>(this.pool, 'acl_policy'),
+    ]);
+    return [...rows, ...aside].filter((policy) => isPolicyOf(policy, workload));
   }
 
   role(id: string): Promise<Found<AclRole>> {
@@ -232,7 +239,7 @@ export class AccessReads {
     return inTransaction(this.pool, 'snapshot', async (client) => {
       const wanted = bind(await bodies<BindingRule>(client, RULES_OF_METHODS, [method]));
       const roles = await bodies<AclRole>(client, ROLES_BY_NAME, wanted.roles);
-      const policies = await bodies<AclPolicy>(client, POLICIES, wanted.policies);
+      const policies = await evenAside(client, POLICIES, wanted.policies);
       return { wanted, roles, policies: policies.map(({ Name }) => Name) };
     });
   }
@@ -248,37 +255,73 @@ export class AccessReads {
     return await inTransaction(this.pool, 'snapshot', async (client) => {
       const [token] = await tokenRows(client, column, key);
       if (!token) return undefined;
-      const roles = await bodies<AclRole>(
+      const roles = await evenAside(
         client,
         ROLES,
         (token.Roles ?? []).map(({ ID }) => ID),
       );
       const linked = roles.flatMap(({ Policies }) => Policies.map(({ Name }) => Name));
       const names = new Set([...(token.Policies ?? []), ...linked]);
-      return { token, roles, policies: await bodies<AclPolicy>(client, POLICIES, [...names]) };
+      return { token, roles, policies: await evenAside(client, POLICIES, [...names]) };
     });
   }
 }
 
-type Queryable = Pick<Pool | PoolClient, 'query'>;
+type Queryable = Pool | PoolClient;
 
-async function tokenRows(db: Queryable, column: string, key: string): Promise<AclToken[]> {
+/** A token that PostgreSQL refused to store is found too. Cost: another statement for an unknown secret. */
+async function tokenRows(db: Queryable, column: 'secret_hash' | 'accessor_id', key: string): Promise<AclToken[]> {
   const { rows } = await db.query<{ body: AclToken }>({
     name: `grants_${column}`,
     text: `select body from acl_token where ${column} = $1`,
     values: [storedText(key)],
     types: columnTypes,
   });
-  return rows.map(({ body }) => body);
+  if (rows.length > 0) return rows.map(({ body }) => body);
+  const aside = await allSetAside<AclToken>(db, 'acl_token');
+  return aside.filter(({ SecretHash, AccessorID }) => (column === 'secret_hash' ? SecretHash : AccessorID) === key);
 }
 
-const ROLES = { name: 'grants_roles', text: 'select body from acl_roles where id = any($1) order by id' };
+/** Rows of one table by their keys, for a decision about somebody's rights. */
+interface Decisive<Row> {
+  readonly table: TableName;
+  readonly name: string;
+  readonly text: string;
+  readonly keyOf: (row: Row) => string;
+}
+
+/**
+ * Reads rows even if PostgreSQL refused to store them: without a policy that denies something, the others would allow it.
+ * Cost: another statement if one of the rows is missing.
+ */
+async function evenAside<Row>(
+  db: Queryable,
+  { table, keyOf, ...statement }: Decisive<Row>,
+  keys: readonly string[],
+): Promise<Row[]> {
+  const stored = await bodies<Row>(db, statement, keys);
+  const found = new Set(stored.map(keyOf));
+  const missing = keys.filter((key) => !found.has(key)).map((key) => [storedText(key)]);
+  return missing.length === 0 ? stored : [...stored, ...(await setAsideBodies<Row>(db, table, missing))];
+}
+
+const ROLES: Decisive<AclRole> = {
+  table: 'acl_roles',
+  name: 'grants_roles',
+  text: 'select body from acl_roles where id = any($1) order by id',
+  keyOf: ({ ID }) => ID,
+};
 const ROLES_BY_NAME = { name: 'login_roles', text: 'select body from acl_roles where name = any($1) order by id' };
 const RULES_OF_METHODS = {
   name: 'login_rules',
   text: 'select body from acl_binding_rules where auth_method = any($1) order by id',
 };
-const POLICIES = { name: 'grants_policies', text: 'select body from acl_policy where name = any($1) order by name' };
+const POLICIES: Decisive<AclPolicy> = {
+  table: 'acl_policy',
+  name: 'grants_policies',
+  text: 'select body from acl_policy where name = any($1) order by name',
+  keyOf: ({ Name }) => Name,
+};
 
 async function bodies<Row>(
   db: Queryable,

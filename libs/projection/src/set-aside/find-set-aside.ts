@@ -51,3 +51,34 @@ export async function findSetAside(
   });
   return { body: row.body, jobKey: row.job_key, error };
 }
+
+/**
+ * Returns those of these rows that were set aside, for decisions that need them all the same. Called only for rows that
+ * their table does not have.
+ * @param keys values of the primary keys as columns
+ */
+export async function setAsideBodies<Row>(
+  on: Pool | PoolClient,
+  part: SetAsidePart,
+  keys: readonly (readonly ColumnValue[])[],
+): Promise<Row[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await on.query<{ body: Row }>({
+    name: 'set_aside_bodies',
+    text: 'select body from set_aside where part = $1 and key_hash = any($2) and not gone',
+    values: [part, keys.map(keyHash)],
+    types: columnTypes,
+  });
+  return rows.map(({ body }) => body);
+}
+
+/** Returns all rows of a part that were set aside. They are few. */
+export async function allSetAside<Row>(on: Pool | PoolClient, part: SetAsidePart): Promise<Row[]> {
+  const { rows } = await on.query<{ body: Row }>({
+    name: 'all_set_aside',
+    text: 'select body from set_aside where part = $1 and not gone',
+    values: [part],
+    types: columnTypes,
+  });
+  return rows.map(({ body }) => body);
+}
