@@ -44,7 +44,7 @@ export class Variables {
   /** A user was told that the number is written. @param askedMs when they asked */
   counted(number: number, index: number, askedMs: number): void {
     if (this.lostEnds.isGone(index, askedMs)) return;
-    const [change] = this.reference.applied[index - 1]?.changes ?? [];
+    const [change] = this.writtenAt(index)?.changes ?? [];
     const written = change?.table === 'variables' ? numberIn(change.after) : undefined;
     if (written !== number)
       this.report('lost-update', `number ${number} was acknowledged at index ${index}: ${written}`);
@@ -61,6 +61,14 @@ export class Variables {
   /** A user lets go, whether they are told that it is done or not. */
   letsGo(id: string): void {
     this.held = this.held.filter((lock) => lock.id !== id);
+  }
+
+  /** The transaction that did it, where the one at the index is a second copy of it (ST-6). */
+  private writtenAt(index: number): Applied | undefined {
+    const { applied } = this.reference;
+    const answered = applied[index - 1];
+    if (answered?.verdict.kind !== 'noop') return answered;
+    return applied.find(({ txn }) => txn.requestId === answered.txn.requestId);
   }
 
   private applied(applied: Applied): void {
