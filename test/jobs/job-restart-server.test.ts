@@ -61,6 +61,7 @@ describe('what job restart needs of the servers: restart', () => {
     const prepare = { Name: 'prepare', Lifecycle: { Hook: 'prestart' }, Config: { command: '/bin/true' } };
     group?.Tasks.unshift({ ...group.Tasks[0], ...prepare });
     const { ID } = await runs(job);
+    await eventually('the main task runs', async () => (await read(ID)).TaskStates?.['task']?.State === 'running');
     expect((await put(`/v1/client/allocation/${ID}/restart`)).status).toBe(200);
     const states = await eventually('the main task has restarted', async () => {
       const { TaskStates } = await read(ID);
