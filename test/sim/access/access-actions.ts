@@ -182,7 +182,7 @@ function anyReader(
 ): readonly [Reader, string | undefined] {
   const luck = random.next();
   if (luck < 0.1) return [{ kind: 'anonymous' }, undefined];
-  if (luck < 0.15) return [{ kind: 'stranger' }, random.uuid()];
+  if (luck < 0.15) return [{ kind: 'stranger' }, wrongSecret(tables, random)];
   if (luck < 0.3) {
     const alloc = pickedFrom(workloads(tables, random), random);
     if (alloc) return workloadReader(alloc, reading.nowMs());
@@ -196,6 +196,10 @@ function anyReader(
   const token = pickedFrom(good.length > 0 ? good : issued, random);
   return token ? [{ kind: 'token', accessor: token.accessor }, token.secret] : [{ kind: 'anonymous' }, undefined];
 }
+
+/** Nobody's, or that of a machine, which opens none of these routes. */
+const wrongSecret = ({ nodes }: Cluster['tables'], random: SeededRandom): string =>
+  pickedFrom(random.chance(0.5) ? [...nodes.all()] : [], random)?.SecretID ?? random.uuid();
 
 /** Some that run, and some that have ended. */
 const workloads = ({ allocs }: Cluster['tables'], random: SeededRandom): Allocation[] => {

@@ -14,6 +14,9 @@ export type ReadTable = Extract<
   | 'csi_volumes'
   | 'host_volumes'
   | 'variables'
+  | 'acl_policy'
+  | 'acl_roles'
+  | 'acl_token'
 >;
 
 const READ_TABLES: readonly ReadTable[] = [
@@ -27,6 +30,9 @@ const READ_TABLES: readonly ReadTable[] = [
   'csi_volumes',
   'host_volumes',
   'variables',
+  'acl_policy',
+  'acl_roles',
+  'acl_token',
 ];
 
 /** Whether an object was there, or something was so, over a stretch of the log. */

@@ -41,6 +41,8 @@ interface ListQuestion<Row> {
   readonly maySee: (standing: Standing, row: Row, state: AccessState) => boolean;
   /** Which objects are asked for, by members that never change. */
   readonly isWanted?: (row: Row) => boolean;
+  /** Whether all that may be seen must be there; a search may show some of it. */
+  readonly isWhole?: boolean;
   /** What an entry is told apart by, in a row and in the answer. */
   readonly nameOf: (row: Row) => string;
   readonly namesIn: (body: unknown) => readonly string[];
@@ -48,7 +50,7 @@ interface ListQuestion<Row> {
 
 /** An answer shows nothing that its reader may not see, and hides nothing that they may see. */
 export function listQuestion<Row>(question: ListQuestion<Row>): Question {
-  const { request, table, mayAsk, maySee, nameOf, namesIn, isWanted = () => true } = question;
+  const { request, table, mayAsk, maySee, nameOf, namesIn, isWanted = () => true, isWhole = true } = question;
   return {
     request,
     isOpenTo: mayAsk,
@@ -64,7 +66,7 @@ export function listQuestion<Row>(question: ListQuestion<Row>): Question {
         if (there === 'never' || !isWanted(row) || !maySee(standing, row, state)) continue;
         const name = nameOf(row);
         allowed.add(name);
-        if (there === 'always' && !shown.has(name)) return `it hides ${table} ${name}`;
+        if (isWhole && there === 'always' && !shown.has(name)) return `it hides ${table} ${name}`;
       }
       const leaked = [...shown].find((name) => !allowed.has(name));
       return leaked === undefined ? undefined : `it shows ${table} ${leaked}`;

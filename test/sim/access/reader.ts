@@ -24,6 +24,10 @@ export type Reader =
 /** What a reader may see as long as their credential is good. Undefined: it is refused. */
 export interface Standing {
   readonly rights: Rights;
+  /** Names of the reader's policies, those included that do not exist. */
+  readonly policies: readonly string[];
+  /** IDs of the roles of their token. */
+  readonly roles: readonly string[];
   /** The workload, which has paths of its own. */
   readonly workload?: ReadingWorkload;
 }
@@ -35,14 +39,15 @@ export interface Standing {
 export function standingOf(reader: Reader, state: AccessState, alloc?: Allocation): Standing | undefined {
   switch (reader.kind) {
     case 'anonymous':
-      return { rights: rightsFrom(state, ['anonymous']) };
+      return standingBy(state, ['anonymous']);
     case 'stranger':
       return undefined;
     case 'token': {
       const token = state.tokens.get(reader.accessor);
       if (!token) return undefined;
-      const ofRoles = (token.Roles ?? []).flatMap(({ ID }) => state.roles.get(ID)?.Policies ?? []);
-      return { rights: rightsFrom(state, [...(token.Policies ?? []), ...ofRoles.map(({ Name }) => Name)]) };
+      const roles = (token.Roles ?? []).map(({ ID }) => ID);
+      const ofRoles = roles.flatMap((id) => state.roles.get(id)?.Policies ?? []);
+      return standingBy(state, [...(token.Policies ?? []), ...ofRoles.map(({ Name }) => Name)], roles);
     }
     case 'workload': {
       if (!alloc || isClientTerminal(alloc)) return undefined;
@@ -50,14 +55,14 @@ export function standingOf(reader: Reader, state: AccessState, alloc?: Allocatio
       const names = [...state.policies.values()]
         .filter(({ JobACL }) => isFor(JobACL, workload))
         .map(({ Name }) => Name);
-      return { rights: rightsFrom(state, names), workload };
+      return { ...standingBy(state, names), workload };
     }
   }
 }
 
-function rightsFrom(state: AccessState, names: readonly string[]): Rights {
+function standingBy(state: AccessState, names: readonly string[], roles: readonly string[] = []): Standing {
   const policies = [...new Set(names)].flatMap((name) => state.policies.get(name) ?? []);
-  return new Rights(policies.map(({ Rules }) => meaningOf(Rules)));
+  return { rights: new Rights(policies.map(({ Rules }) => meaningOf(Rules))), policies: names, roles };
 }
 
 type JobAcl = { readonly Namespace: string; readonly JobID: string; readonly Group: string; readonly Task: string };

@@ -210,6 +210,99 @@ const namespace: View = (_, random) => {
   return objectQuestion({ request, table: 'namespaces', key: name, mayAsk: maySee, maySee });
 };
 
+const matchesOf = (body: unknown): Readonly<Record<string, readonly unknown[]>> =>
+  (body as { readonly Matches: Readonly<Record<string, readonly unknown[]>> }).Matches;
+
+/** By the beginning of an ID, of which no namespace is told. */
+const search =
+  (context: string, table: ReadTable, right: Right): View =>
+  (tables, random) => {
+    const namespace = anyNamespace(random);
+    const rows = [...tables[table].all()] as unknown as Named[];
+    const Prefix = random.chance(0.5) || rows.length === 0 ? '' : random.pick(rows).ID.slice(0, 2);
+    return listQuestion<Named>({
+      request: { route: '/v1/search', query: { namespace }, body: { Prefix, Context: context } },
+      table,
+      ...inNamespaces(right, namespace),
+      isWanted: ({ ID }) => ID.startsWith(Prefix),
+      nameOf: ({ ID }) => ID,
+      namesIn: (body) => (matchesOf(body)[context] ?? []).map(String),
+    });
+  };
+
+const searchVariables: View = (_, random) => {
+  const namespace = anyNamespace(random);
+  const Prefix = random.pick(['', 'app', 'nomad/']);
+  return listQuestion<Variable>({
+    request: { route: '/v1/search', query: { namespace }, body: { Prefix, Context: 'vars' } },
+    table: 'variables',
+    ...variablesIn(namespace),
+    mayAsk: ({ rights }) => rights.hasVariables(namespace === '*' ? undefined : namespace),
+    isWanted: ({ Path }) => Path.startsWith(Prefix),
+    nameOf: ({ Path }) => Path,
+    namesIn: (body) => (matchesOf(body)['vars'] ?? []).map(String),
+  });
+};
+
+const searchNodes: View = () =>
+  listQuestion<{ readonly ID: string }>({
+    request: { route: '/v1/search', body: { Prefix: '', Context: 'nodes' } },
+    table: 'nodes',
+    mayAsk: readsNodes,
+    maySee: readsNodes,
+    nameOf: ({ ID }) => ID,
+    namesIn: (body) => (matchesOf(body)['nodes'] ?? []).map(String),
+  });
+
+/** By a part of the name, with the place of what is found; the best matches alone. */
+const searchFuzzily =
+  (context: string, table: 'jobs' | 'allocs'): View =>
+  (_, random) => {
+    const namespace = anyNamespace(random);
+    const Text = random.pick(['we', 're', 'port', 'ca']);
+    return listQuestion<Named>({
+      request: { route: '/v1/search/fuzzy', query: { namespace }, body: { Text, Context: context } },
+      table,
+      ...inNamespaces('read-job', namespace),
+      isWhole: false,
+      nameOf: nameOfObject,
+      namesIn: (body) =>
+        Object.values(matchesOf(body))
+          .flat()
+          .map((match) => (match as { readonly Scope: readonly string[] }).Scope.slice(0, 2).join('/')),
+    });
+  };
+
+const policies: View = () =>
+  listQuestion<{ readonly Name: string }>({
+    request: { route: '/v1/acl/policies' },
+    table: 'acl_policy',
+    mayAsk: () => true,
+    maySee: (standing, { Name }) => standing.policies.includes(Name),
+    nameOf: ({ Name }) => Name,
+    namesIn: (body) => entriesOf(body).map(({ Name }) => String(Name)),
+  });
+
+const roles: View = () =>
+  listQuestion<{ readonly ID: string }>({
+    request: { route: '/v1/acl/roles' },
+    table: 'acl_roles',
+    mayAsk: () => true,
+    maySee: (standing, { ID }) => standing.roles.includes(ID),
+    nameOf: ({ ID }) => ID,
+    namesIn: (body) => entriesOf(body).map(({ ID }) => String(ID)),
+  });
+
+const tokens: View = () =>
+  listQuestion<{ readonly AccessorID: string }>({
+    request: { route: '/v1/acl/tokens' },
+    table: 'acl_token',
+    mayAsk: () => false,
+    maySee: () => false,
+    nameOf: ({ AccessorID }) => AccessorID,
+    namesIn: () => [],
+  });
+
 const VIEWS: readonly View[] = [
   list('/v1/jobs', 'jobs', 'list-jobs'),
   list('/v1/jobs/statuses', 'jobs', 'read-job', { include_children: 'true' }),
@@ -236,6 +329,19 @@ const VIEWS: readonly View[] = [
   variable,
   namespaces,
   namespace,
+  search('jobs', 'jobs', 'read-job'),
+  search('allocs', 'allocs', 'read-job'),
+  search('evals', 'evals', 'read-job'),
+  search('deployment', 'deployment', 'read-job'),
+  search('volumes', 'csi_volumes', 'list-volumes'),
+  search('host_volumes', 'host_volumes', 'read-host-volumes'),
+  searchVariables,
+  searchNodes,
+  searchFuzzily('jobs', 'jobs'),
+  searchFuzzily('allocs', 'allocs'),
+  policies,
+  roles,
+  tokens,
 ];
 
 /** Of so many questions one is asked. */

@@ -14,6 +14,7 @@ import {
   EvalTimers,
   EvaluationsController,
   EventStreamController,
+  FuzzySearch,
   HostVolumesController,
   JobList,
   JobsController,
@@ -22,12 +23,18 @@ import {
   needsOf,
   NodeList,
   NodesController,
+  PoliciesController,
+  PrefixSearch,
   RestoreWatch,
+  RolesController,
+  SearchController,
   ServicesController,
   StreamPermits,
   Subscriptions,
   taskCredentials,
   TaskRequests,
+  TokenAnswers,
+  TokensController,
   TokenSecrets,
   Variables,
   VariablesController,
@@ -56,6 +63,7 @@ export interface ReadRequest {
   readonly route: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | string[]>>;
+  readonly body?: object;
   /** Secret of a token or identity of a workload; undefined: the reader is anonymous. */
   readonly credential: string | undefined;
 }
@@ -214,11 +222,14 @@ const controllersOf = ({ model, reads, context, parts, writes, calls }: ApiCore,
   const deployments = new DeploymentsController(model, reads);
   const nodes = new NodesController(model, reads, new NodeList(model, reads));
   const services = new ServicesController(model, reads, writes);
-  const { keyring } = parts;
+  const { keyring, access } = parts;
   const variables = new VariablesController(reads, new Variables({ model, writes, keyring, rpc: calls }));
   const hostVolumes = new HostVolumesController(model, reads);
   const volumes = new VolumesController(model, reads, new VolumeLists(model, reads));
   const namespaces = new NamespacesController(model, reads, writes);
+  const byPrefix = new PrefixSearch(model);
+  const search = new SearchController(reads, byPrefix, new FuzzySearch(model, byPrefix));
+  const tokens = new TokensController(reads, undefined as never, access, new TokenAnswers(model, access));
   return {
     '/v1/jobs': [jobs, 'list'],
     '/v1/jobs/statuses': [jobs, 'allStatuses'],
@@ -240,17 +251,24 @@ const controllersOf = ({ model, reads, context, parts, writes, calls }: ApiCore,
     '/v1/var/*': [variables, 'readVariable'],
     '/v1/volumes': [volumes, 'list'],
     '/v1/volume/host/:id': [hostVolumes, 'readHostVolume'],
+    '/v1/search': [search, 'post'],
+    '/v1/search/fuzzy': [search, 'fuzzyPost'],
+    '/v1/acl/policies': [new PoliciesController(model, reads, writes), 'list'],
+    '/v1/acl/roles': [new RolesController(model, reads, writes), 'list'],
+    '/v1/acl/tokens': [tokens, 'list'],
     '/v1/namespaces': [namespaces, 'list'],
     '/v1/namespace/*': [namespaces, 'readNamespace'],
     [EVENTS]: [events, 'stream'],
   } as const;
 };
 
-function requestOf({ route, params = {}, query = {}, credential }: ReadRequest) {
+function requestOf({ route, params = {}, query = {}, body, credential }: ReadRequest) {
   const named = Object.entries(params);
   const url = named.reduce((path, [name, value]) => path.replace(name === '*' ? '*' : `:${name}`, value), route);
   const headers: Record<string, string> = credential === undefined ? {} : { 'x-nomad-token': credential };
-  return { method: 'GET', url, params, query, headers, routeOptions: { url: route }, body: undefined, id: 'simulated' };
+  const sent = body && Buffer.from(JSON.stringify(body));
+  const method = sent ? 'POST' : 'GET';
+  return { method, url, params, query, headers, routeOptions: { url: route }, body: sent, id: 'simulated' };
 }
 
 const decoded = (body: unknown): unknown =>

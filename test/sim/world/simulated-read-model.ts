@@ -69,9 +69,9 @@ export function readModelOf(process: SimulatedProcess, postgres: SimulatedPostgr
     },
     volumes: {
       hostVolume: (namespace, id) => reads.find('host_volumes', namespacedKey(namespace, id)),
-      hostVolumes: (options) => reads.list('host_volumes', options, { nameOf: ({ Name }) => Name }),
-      list: ({ namespaces, keep }) =>
-        reads.listAs('csi_volumes', (volume) => ({ volume, plugin: undefined }), { namespaces, keep }),
+      hostVolumes: (options) => reads.list('host_volumes', options),
+      list: ({ namespaces, prefix, keep }) =>
+        reads.listAs('csi_volumes', (volume) => ({ volume, plugin: undefined }), { namespaces, prefix, keep }),
     },
   };
   return whole as unknown as ReadModel;
@@ -97,8 +97,11 @@ const objects = (reads: Reads) =>
 
 const lists = (reads: Reads) =>
   ({
-    jobs: ({ namespaces, keep }) =>
-      reads.listAs('jobs', (job) => ({ job, summary: undefined }), { namespaces, keep }, ['jobs', 'job_summary']),
+    jobs: ({ namespaces, prefix, keep }) =>
+      reads.listAs('jobs', (job) => ({ job, summary: undefined }), { namespaces, prefix, keep }, [
+        'jobs',
+        'job_summary',
+      ]),
     jobStatuses: ({ namespaces, keep }) =>
       reads.listAs(
         'jobs',
@@ -132,6 +135,9 @@ const lists = (reads: Reads) =>
   }) satisfies Partial<SimulatedReads>;
 
 const access = (reads: Reads): Partial<ReadModel['access']> => ({
+  policies: ({ named, keep } = {}) =>
+    reads.list('acl_policy', { keep }, { where: ({ Name }) => named?.includes(Name) ?? true }),
+  roles: ({ ids, keep } = {}) => reads.list('acl_roles', { keep }, { where: ({ ID }) => ids?.includes(ID) ?? true }),
   grantsBySecretHash: (hash) => reads.query((postgres) => grantsOf(postgres, hash)),
   token: (accessor) => reads.find('acl_token', accessor),
   role: (id) => reads.find('acl_roles', id),
@@ -196,7 +202,7 @@ class Reads {
     { where, nameOf = idOf }: Choice<TableRows[Name]> = {},
   ): Promise<Listed<Row>> {
     const isIn = (row: object): boolean =>
-      namespaces === '*' || ('Namespace' in row && namespaces.includes(String(row.Namespace)));
+      namespaces === '*' || !('Namespace' in row) || namespaces.includes(String(row.Namespace));
     return this.query((postgres) => {
       const chosen = postgres
         .rowsIn(table)
