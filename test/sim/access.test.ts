@@ -1,6 +1,6 @@
 import { policyWrite } from '@waybill/api';
 import { describe, expect, it } from 'vitest';
-import { ACCESS_EVENTS } from './access/access-plan.js';
+import { ACCESS_WORKLOAD } from './access/access-plan.js';
 import { meaningOf, POLICY_MEANINGS } from './access/policy-texts.js';
 import { Rights } from './access/rights.js';
 import { PORTION_TIMEOUT_MS } from './expect-no-failure.js';
@@ -33,7 +33,7 @@ describe('what readers are shown', () => {
   it('OP-173: in these runs every kind of answer was judged, those of the sockets of tasks included, and every action done', () => {
     const answers = ['200', '401', '403', '404', 'stream 200', 'stream 403', 'events'];
     const streams = ['ended streams', 'streams open at rest'];
-    const wanted = [...answers, ...streams, ...Object.keys(ACCESS_EVENTS)];
+    const wanted = [...answers, ...streams, ...Object.keys(ACCESS_WORKLOAD)];
     expect(wanted.filter((name) => !seen.has(name))).toEqual([]);
   });
 });

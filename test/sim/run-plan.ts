@@ -1,5 +1,4 @@
-import { FIRST_ACCESS_EVENTS, isWithReaders } from './access/access-plan.js';
-import { ACCESS_ACTIONS } from './access/access-actions.js';
+import { ACCESS_WORKLOAD, FIRST_ACCESS_EVENTS, isWithReaders } from './access/access-plan.js';
 import { FAULTS, POWER_FAULTS } from './faults/faults.js';
 import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
@@ -141,7 +140,7 @@ function accessEvents(seed: number, { actions }: Pick<RunSize, 'actions'>, endMs
   });
   const others = eventsUntil(endMs, random, actions * ACCESS_SHARE, (n) => ({
     kind: 'action',
-    name: pickWeighted(ACCESS_ACTIONS, random),
+    name: pickWeighted(ACCESS_WORKLOAD, random),
     luck: `${seed} access ${n}`,
   }));
   return [...first, ...others];

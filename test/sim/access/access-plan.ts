@@ -1,4 +1,5 @@
-import type { Actions } from '../workload/action.js';
+import type { Action, Actions } from '../workload/action.js';
+import { OPERATOR_ACTIONS } from '../workload/operator-actions.js';
 import { ACCESS_ACTIONS, addNamespaces } from './access-actions.js';
 
 const ADD_NAMESPACES = 'add namespaces';
@@ -11,9 +12,18 @@ export const FIRST_ACCESS_EVENTS: readonly string[] = [
   ...Array.from({ length: 4 }, () => 'make token'),
 ];
 
+const ofOperators = (name: string): Action => OPERATOR_ACTIONS[name]?.[1] ?? (() => undefined);
+
 export const ACCESS_EVENTS: Actions = { ...ACCESS_ACTIONS, [ADD_NAMESPACES]: [1, addNamespaces] };
 
-/** Not beside readers: the judgement follows the log, and these take it or the state back. */
-const WITHOUT_READERS = new Set(['restore snapshot', 'NATS loses power']);
+/** What happens in such a run beside the usual workload. A restore takes policies, roles and tokens back too. */
+export const ACCESS_WORKLOAD: Actions = {
+  ...ACCESS_ACTIONS,
+  'save snapshot': [2, ofOperators('save snapshot')],
+  'restore snapshot': [0.8, ofOperators('restore snapshot')],
+};
+
+/** Not beside readers: the judgement follows the log, which this takes back. */
+const WITHOUT_READERS = new Set(['NATS loses power']);
 
 export const isWithReaders = ({ name }: { readonly name: string }): boolean => !WITHOUT_READERS.has(name);

@@ -485,7 +485,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an expired token is still good',
-    seed: 3,
+    seed: 1,
     access: true,
     apply: () =>
       replaceMethod(
@@ -523,7 +523,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a stream goes on after its token has expired',
-    seed: 1,
+    seed: 8,
     access: true,
     apply: () => replaceMethod(CallerWatch, 'leftMs', () => () => Infinity),
   },
@@ -544,7 +544,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a cached list is shown to readers of other namespaces',
-    seed: 5,
+    seed: 23,
     access: true,
     apply: () =>
       replaceMethod(

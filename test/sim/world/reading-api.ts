@@ -141,7 +141,9 @@ export class ReadingApi {
       if (up) void feed.resync().catch(() => {});
     });
     await feed.resync();
-    return new ReadingApi(process, connected, world, feed);
+    const api = new ReadingApi(process, connected, world, feed);
+    await api.core.parts.restores.start();
+    return api;
   }
 
   get writes(): TransactionWriter {

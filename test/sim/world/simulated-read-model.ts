@@ -1,6 +1,6 @@
 import { isPolicyOf, type PolicyWorkload } from '@waybill/model';
 import type { Found, KeptRows, Listed, Namespaces, ReadModel, TokenGrants } from '@waybill/projection';
-import { namespacedKey, type TableName, type TableRows } from '@waybill/state';
+import { namespacedKey, SINGLETON_KEY, type TableName, type TableRows } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { SimulatedPostgres } from './simulated-postgres.js';
 
@@ -83,7 +83,7 @@ const objects = (reads: Reads) =>
     txnVerdict: (index) => reads.query((postgres) => postgres.verdictOf(index)),
     tableIndex: (...tables) => reads.query((postgres) => postgres.indexOf(...tables)),
     readPoint: () => reads.query((postgres) => postgres.readPoint()),
-    restoredIndex: async () => 0,
+    restoredIndex: () => reads.query((postgres) => postgres.row('cluster_meta', SINGLETON_KEY)?.RestoredIndex ?? 0),
     job: (namespace, id) => reads.find('jobs', namespacedKey(namespace, id)),
     jobSummary: (namespace, id) => reads.find('job_summary', namespacedKey(namespace, id)),
     allocation: (id) => reads.find('allocs', id),
