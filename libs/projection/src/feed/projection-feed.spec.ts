@@ -211,6 +211,25 @@ describe('ProjectionFeed', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('ST-1: goes back with PostgreSQL after an adopted log, wakes every watch, and hears what follows', async () => {
+    announce(0, [{}, {}, {}, {}]);
+    const rows = ['one', 'two'].map((key): WatchKey => ['acl_token', key]);
+    const watches = rows.map((row) => feed.watch([row]).changed(10_000));
+    announce(1, [{ requestId: 'of another history' }]);
+    expect([feed.applied, await Promise.all(watches)]).toEqual([2, [true, true]]);
+    const next = feed.watch(rows.slice(0, 1)).changed(10_000);
+    announce(2, [{ keys: rows.slice(0, 1) }]);
+    expect([feed.applied, await next]).toEqual([3, true]);
+  });
+
+  it('ST-1: goes back also when it learns of it only at a reconnect', async () => {
+    announce(0, [{}, {}, {}, {}]);
+    const watch = feed.watch([['acl_token', 'one']]).changed(10_000);
+    storedAt = 2;
+    await feed.resync();
+    expect([feed.applied, await watch]).toEqual([2, true]);
+  });
+
   it('an old or repeated announcement changes nothing', async () => {
     announce(0, [{}, {}]);
     announce(0, [{}]);

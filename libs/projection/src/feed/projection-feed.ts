@@ -35,8 +35,9 @@ export type AdvanceListener = (applied: number, eventSequence: number) => void;
  * Modes: new → following → stopped. While following, announcements arrive through `receive`. They are plain messages
  * and may be lost. The feed queries PostgreSQL, wakes every watch and looks verdicts up there in three cases: an
  * announcement does not start where the last one ended, after a reconnect (`resync`), or after SILENCE_MS without an
- * announcement while a caller waits. So a lost announcement costs time, but no response. Limits: RECENT_VERDICTS,
- * MAX_VERDICT_WAITERS, MAX_WATCHES. Cost of an announcement: its entries and the callers that it wakes.
+ * announcement while a caller waits. So a lost announcement costs time, but no response. If PostgreSQL goes back to an
+ * earlier index (ST-1), the feed goes back too and wakes every watch. Limits: RECENT_VERDICTS, MAX_VERDICT_WAITERS,
+ * MAX_WATCHES. Cost of an announcement: its entries and the callers that it wakes.
  */
 export class ProjectionFeed {
   private appliedTo = 0;
@@ -90,11 +91,13 @@ export class ProjectionFeed {
     this.heard += 1;
     this.heardAtMs = this.options.clock.nowMs();
     this.eventSequence = Math.max(this.eventSequence, announcement.eventSequence);
-    if (to <= this.appliedTo) {
+    const isOtherHistory = this.announcedOthers(entries);
+    if (to <= this.appliedTo && !isOtherHistory) {
       if (to === this.appliedTo) this.notifyListeners(); // EVENTS may have become known only now
       return;
     }
-    const missed = from > this.appliedTo;
+    const missed = isOtherHistory || from > this.appliedTo;
+    if (isOtherHistory) this.verdicts.clear();
     this.appliedTo = to;
     this.appliedAtMs = announcement.appliedAtMs;
     for (const { index, requestId, verdict, keys } of entries) {
@@ -111,8 +114,11 @@ export class ProjectionFeed {
    * @throws errors of the database
    */
   async resync(): Promise<void> {
+    const before = this.appliedTo;
     const applied = await this.options.record.appliedIndex();
-    if (this.stopped || applied <= this.appliedTo) return;
+    const hasGoneBack = applied < before && before === this.appliedTo;
+    if (this.stopped || (applied <= this.appliedTo && !hasGoneBack)) return;
+    if (hasGoneBack) this.verdicts.clear();
     this.appliedTo = applied;
     this.appliedAtMs = this.options.clock.nowMs();
     this.watches.wakeAll();
@@ -175,6 +181,17 @@ export class ProjectionFeed {
     this.watches.closeAll();
     this.listeners.clear();
     for (const set of this.waiters.values()) for (const waiter of set) waiter(false);
+  }
+
+  /**
+   * Whether an index that was announced before is announced for another transaction: PostgreSQL has gone back, because the
+   * log lost its end and an operator adopted the rest. The rows that went back are announced by nobody.
+   */
+  private announcedOthers(entries: Announcement['entries']): boolean {
+    return entries.some(({ index, requestId }) => {
+      const known = this.verdicts.get(index);
+      return known !== undefined && known.requestId !== requestId;
+    });
   }
 
   private awaitIndex(index: number, timeoutMs: number): Promise<boolean> {
