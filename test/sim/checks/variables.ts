@@ -26,6 +26,8 @@ export interface HeldLock {
 export class Variables {
   /** Locks that users hold, as far as they know. */
   private held: HeldLock[] = [];
+  /** Locks that users let go. The answer to a renewal from before may come later. */
+  private readonly letGo = new Set<string>();
 
   constructor(
     private readonly reference: ReferenceState,
@@ -52,6 +54,7 @@ export class Variables {
 
   /** A user was told that the lock is theirs, or still is. @param askedMs when they asked */
   holds(id: string, askedMs: number, ttlNs: number): void {
+    if (this.letGo.has(id)) return;
     const untilMs = askedMs + msFromNs(ttlNs);
     const known = this.held.find((lock) => lock.id === id);
     if (known) known.untilMs = Math.max(known.untilMs, untilMs);
@@ -60,6 +63,7 @@ export class Variables {
 
   /** A user lets go, whether they are told that it is done or not. */
   letsGo(id: string): void {
+    this.letGo.add(id);
     this.held = this.held.filter((lock) => lock.id !== id);
   }
 
