@@ -118,7 +118,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a log that lost its end is written to',
-    seed: 5,
+    seed: 9,
     apply: () => replaceMethod(LogHistory, 'gate', () => () => undefined),
   },
   {
@@ -175,7 +175,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'projector commits before publishing',
-    seed: 10,
+    seed: 1,
     apply: () =>
       replaceMethod(
         Projector,
@@ -194,7 +194,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 211,
+    seed: 26,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -259,7 +259,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a disk is moved before its tasks have ended',
-    seed: 14,
+    seed: 26,
     regions: 1,
     // Neither the servers nor the machine that has it mind.
     apply: () => {
@@ -283,7 +283,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'health is looked at by the clock alone',
-    seed: 53,
+    seed: 9,
     apply: () =>
       replaceMethod(
         HealthWatch,
@@ -342,7 +342,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a job is stopped by what can be read of it',
-    seed: 5,
+    seed: 23,
     regions: 2,
     apply: () =>
       replaceMethod(
@@ -410,7 +410,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a checked write of a variable is not checked',
-    seed: 9,
+    seed: 18,
     apply: () =>
       replaceMethod(
         Variables,
