@@ -63,11 +63,7 @@ export class PushLoop implements PendingUpdatesListener {
   /** Schedules a check. The update goes out with one of the next checks, or early after a rest (AG-62). */
   updateAdded(update: ClientAllocUpdate): void {
     if (this.cancelRest || !this.isUrgent(update)) return this.schedulePush(PUSH_CHECK_MS);
-    if (this.isCheckEarly) return;
-    this.cancelCheck?.();
-    this.cancelCheck = undefined;
-    this.schedulePush(FIRST_PUSH_MS);
-    this.isCheckEarly = this.cancelCheck !== undefined;
+    if (!this.isCheckEarly) this.hastenPush(FIRST_PUSH_MS);
   }
 
   /** Schedules a check with which all pending states go out (AG-68). */
@@ -101,10 +97,21 @@ export class PushLoop implements PendingUpdatesListener {
     });
   }
 
-  /** Sends nothing early for some time. */
+  /** Replaces a later check by an earlier one. */
+  private hastenPush(delayMs: number): void {
+    this.cancelCheck?.();
+    this.cancelCheck = undefined;
+    this.schedulePush(delayMs);
+    this.isCheckEarly = this.cancelCheck !== undefined;
+  }
+
+  /** Sends nothing early for some time. An urgent update that came meanwhile is sent at its end. */
   private rest(delayMs: number): void {
     this.cancelRest?.();
-    this.cancelRest = this.deps.timers.after(delayMs, () => (this.cancelRest = undefined));
+    this.cancelRest = this.deps.timers.after(delayMs, () => {
+      this.cancelRest = undefined;
+      if (this.hasUrgent()) this.hastenPush(0);
+    });
   }
 
   private async pushIfDue(): Promise<void> {
