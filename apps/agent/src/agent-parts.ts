@@ -40,7 +40,7 @@ export interface AgentDependencies extends AgentRuntime {
   readonly asksTime?: () => (unixMs: number) => void;
   /** Is told the holders of roles in the servers' answers (AU-256). If it is absent, the machine is called by nobody. */
   readonly hearsTerms?: (terms: RoleTerms | undefined) => void;
-  /** What the machine proves itself with; the default is the secret of its description, and nothing else. */
+  /** The credential of the machine. By default it is the secret of the machine's description alone. */
   readonly credential?: MachineCredential;
   /** Introduces a machine that the servers do not know yet. */
   readonly introduction?: MachineIntroduction;

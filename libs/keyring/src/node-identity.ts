@@ -1,6 +1,6 @@
 import type { Claims } from './identity-tokens.js';
 
-/** NodeClaims is what a valid node identity says about the machine that holds it (section 1.6 of auth.md). */
+/** NodeClaims has the statements of a valid node identity about the machine that holds it (section 1.6 of auth.md). */
 export interface NodeClaims {
   readonly nodeId: string;
   readonly pool: string;
@@ -10,7 +10,7 @@ export interface NodeClaims {
   readonly expiresAtMs: number;
 }
 
-/** Says whether a credential has the form of a signed token. The secret of a node or of a token never contains a dot. */
+/** Says whether a credential has the form of a signed token. The secret of a token is a UUID, and registration refuses a secret of a machine with a dot. */
 export const isSignedToken = (credential: string): boolean => credential.includes('.');
 
 /**

@@ -9,6 +9,7 @@ export * from './host-volumes.js';
 export * from './machine-metrics.js';
 export * from './nats-access.js';
 export * from './agent-log.js';
+export * from './machine-credential.js';
 export * from './node-identity.js';
 export * from './node-meta.js';
 export * from './nodes.js';

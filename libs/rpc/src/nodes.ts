@@ -3,6 +3,7 @@ import type { Role } from '@waybill/state';
 import type { ListFilesResponse, ReadFileResponse } from './alloc-files.js';
 import { call, machineCall } from './call.js';
 import { z } from 'zod';
+import { machineCredential } from './machine-credential.js';
 import type { IndexResponse } from './broker.js';
 import type { OnBehalfOf } from './deployments.js';
 import { needsNodeWrite } from './user-needs.js';
@@ -14,8 +15,6 @@ export const MAX_WAITING_ALLOC_QUERIES = 50_000;
 
 /** Longer than it takes to write the longest allowed queue of registrations. */
 const REGISTRATION_TIMEOUT_MS = 30_000;
-/** Most characters of a token of a machine. It is longer than any that a server makes. */
-const MAX_MACHINE_TOKEN = 8_192;
 /** Registrations that are being written or wait. */
 const MAX_REGISTRATIONS_IN_PROGRESS = 25_000;
 
@@ -322,8 +321,7 @@ const text = z.string();
 const amount = z.number();
 /** Members that the service checks after it has authorised the machine (`machine-shapes.ts`). */
 const checkedLater = z.unknown();
-/** `SecretID` is the machine's secret or its signed identity (AU-191). */
-const OF_MACHINE = { NodeID: text, SecretID: text };
+const OF_MACHINE = { NodeID: text, SecretID: machineCredential };
 const OF_OWN_ALLOCATION = { ...OF_MACHINE, AllocID: text };
 const UNTIL_NEWS = { MinQueryIndex: amount, MaxQueryTimeMs: amount };
 
@@ -333,8 +331,8 @@ export const registerNode = machineCall<NodeRegisterRequest, NodeUpdateResponse>
   {
     Node: checkedLater,
     After: amount.optional(),
-    IntroductionToken: z.string().max(MAX_MACHINE_TOKEN).optional(),
-    Identity: z.string().max(MAX_MACHINE_TOKEN).optional(),
+    IntroductionToken: machineCredential.optional(),
+    Identity: machineCredential.optional(),
   },
   { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS },
 );

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { machineCredential } from './machine-credential.js';
 import { allocChecks, allocStats, collectAllocs, hostStats, readLog, restartAlloc, signalAlloc } from './agent.js';
 import { readAgentLog } from './agent-log.js';
 import { listFiles, readFile, statFile } from './alloc-files.js';
@@ -48,7 +49,7 @@ export interface UserMayResponse {
 /** Whether a user may make a call to the machine (OP-172). Machines ask it about calls to themselves. */
 export const userMay = machineCall<UserMayRequest, UserMayResponse>('nodes.userMay', {
   NodeID: z.string(),
-  SecretID: z.string(),
+  SecretID: machineCredential,
   Call: z.string().max(64),
   AllocID: z.string().max(64),
   User: CALL_USER,

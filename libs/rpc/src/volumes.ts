@@ -8,6 +8,7 @@ import {
 import type { IndexResponse } from './broker.js';
 import { call, machineCall, type RequestMembers } from './call.js';
 import { z } from 'zod';
+import { machineCredential } from './machine-credential.js';
 import { andPluginRead, anyIn, needsInNamespace, needsSomewhere } from './user-needs.js';
 import type {
   ControllerListSnapshotsRequest,
@@ -34,7 +35,7 @@ export interface ClaimVolumeResponse {
 const CLAIMED = { role: 'volumes', timeoutMs: CLAIM_TIMEOUT_MS, watched: true } as const;
 const text = z.string();
 const CLAIM: RequestMembers<AgentClaimRequest> = {
-  SecretID: text,
+  SecretID: machineCredential,
   VolumeID: text,
   AllocationID: text,
   NodeID: text,

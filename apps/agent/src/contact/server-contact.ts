@@ -59,8 +59,8 @@ export type NodeStanding = Pick<NodeUpdateResponse, 'Status' | 'SchedulingEligib
  * ServerContact keeps this machine registered at the servers (agent.md section 5).
  *
  * States: stopped → registering → heartbeating → stopped. registering: until a registration succeeds. heartbeating: at
- * the servers' pace; `node not found` and a refused identity (AU-198) lead back to registering at once. It shares nothing with the other loops, so
- * they cannot delay it (AG-37). One request at a time, one timer.
+ * the servers' pace; `node not found` and a refused identity (AU-198) lead back to registering at once. It shares nothing
+ * with the other loops, so they cannot delay it (AG-37). One request at a time, one timer.
  */
 export class ServerContact {
   private mode: 'stopped' | 'registering' | 'heartbeating' = 'stopped';

@@ -56,7 +56,7 @@ export type CheckedRequest = RoutedRequest & {
 };
 
 /**
- * Returns what a request may see and do. `checkLabels` then checks what its path and query say.
+ * Returns the rights of a request. `checkLabels` then checks them against the names in its path and query.
  * @throws Refusal forbidden if its credential is refused; the errors of the read model
  */
 export async function accessOf(
@@ -69,7 +69,7 @@ export async function accessOf(
   return new RequestAccess(caller, need, namespaceOf(request.query), namespaces);
 }
 
-/** @throws Refusal internal if the handler has not checked what its route leaves to it */
+/** @throws Refusal internal if the handler has not made the check that its route leaves to it */
 export function checkAsked(access: RequestAccess): void {
   if (!access.asked) throw serverFailure('the server has not checked what this caller may see; please report this');
 }

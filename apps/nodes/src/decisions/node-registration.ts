@@ -65,8 +65,8 @@ export function checkSecret(sent: Node, stored: Node | undefined): void {
 }
 
 /**
- * The key that signed the newest identity of the node (AU-195). What the machine says about it does not count: it would
- * keep any root key from being deleted.
+ * The key that signed the newest identity of the node (AU-195). A key that the machine itself names does not
+ * count, because a machine could keep any root key from being deleted.
  */
 const keyOf = (stored: Node | undefined, signingKeyId: string | undefined): Pick<Node, 'IdentitySigningKeyID'> => ({
   IdentitySigningKeyID: signingKeyId ?? stored?.IdentitySigningKeyID ?? '',

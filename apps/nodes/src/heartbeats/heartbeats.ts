@@ -151,7 +151,7 @@ export class Heartbeats {
     return node;
   }
 
-  /** Writes what the heartbeat changes; nothing if it changes nothing (ND-51). @param keyId empty: none to record */
+  /** Writes the changes that the heartbeat causes, if there are any (ND-51). @param keyId empty: no key to record */
   private recordHeartbeat(
     node: Node,
     requested: NodeStatus,

@@ -1,4 +1,6 @@
 import type { NodeClaims } from '@waybill/keyring';
+import { MAX_DATACENTER_BYTES, MAX_OBJECT_ID_BYTES } from '@waybill/model';
+import { MAX_MACHINE_TOKEN } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import {
@@ -93,5 +95,21 @@ describe('the claims of a new identity', () => {
   it('AU-194: have an end at least a second after their beginning', () => {
     const { iat, exp } = nodeIdentityClaims(node, { ttlNs: 1, nowMs: NOW_MS }, context);
     expect((exp ?? 0) - (iat ?? 0)).toBe(1);
+  });
+});
+
+describe('the longest identity', () => {
+  it('AU-191: fits into a call, whatever names the machine registered with', () => {
+    const worst = (bytes: number): string => '\u0001'.repeat(bytes);
+    const longest: IdentifiedNode = {
+      ID: worst(MAX_OBJECT_ID_BYTES),
+      NodePool: 'p'.repeat(128),
+      NodeClass: worst(MAX_DATACENTER_BYTES),
+      Datacenter: worst(MAX_DATACENTER_BYTES),
+    };
+    const context = { region: 'r'.repeat(128), issuer: 'https://'.padEnd(255, 'i'), newId: () => fixtures.uuid(1) };
+    const claims = JSON.stringify(nodeIdentityClaims(longest, DAY, context));
+    const headerAndSignature = 600;
+    expect(Buffer.from(claims).toString('base64url').length + headerAndSignature).toBeLessThan(MAX_MACHINE_TOKEN);
   });
 });

@@ -5,7 +5,7 @@ import type { Tables } from '@waybill/state';
 /** The members of a node that its identity names. */
 export type IdentifiedNode = Pick<Node, 'ID' | 'NodePool' | 'NodeClass' | 'Datacenter'>;
 
-/** What decides whether an identity is about to expire. */
+/** The amounts that decide whether an identity is about to expire. */
 export interface IdentityLife {
   /** Life of an identity of the node's pool as the pool is now, in ns. */
   readonly ttlNs: number;

@@ -18,8 +18,12 @@ describe('what a machine sends that is too long', () => {
     expect(nodeNameProblem(fixtures.aNode())).toBeUndefined();
     const name = 'x'.repeat(MAX_NODE_NAME_BYTES + 1);
     expect(nodeNameProblem(fixtures.aNode({ Name: name }))).toBe('node name must be at most 255 bytes, currently 256');
-    for (const member of ['ID', 'Datacenter', 'NodeClass'] as const)
+    for (const member of ['ID', 'Datacenter', 'NodeClass', 'SecretID'] as const)
       expect(nodeNameProblem(fixtures.aNode({ [member]: long }))).toContain('must be at most');
+  });
+
+  it('AU-191: is refused if its secret looks like a signed identity, by which it could never call', () => {
+    expect(nodeNameProblem(fixtures.aNode({ SecretID: 'a.secret' }))).toMatch(/^node secret ID must not contain a dot/);
   });
 
   it('is cut or left out where it is not, so that the machine is not lost', () => {

@@ -1,3 +1,4 @@
+import { isSignedToken } from '@waybill/keyring';
 import {
   type ClientAllocUpdate,
   cutText,
@@ -21,13 +22,15 @@ import {
  * is cut or left out: to refuse a report for one long message would lose the machine.
  */
 
-/** Why a machine cannot be stored under its own name; undefined if it can. */
+/** Why a machine cannot be stored under its own names, or proven by its secret; undefined if it can. */
 export function nodeNameProblem(node: Node): string | undefined {
   return [
     ...nameLengthErrors('node ID', node.ID, MAX_OBJECT_ID_BYTES),
     ...nameLengthErrors('node name', node.Name, MAX_NODE_NAME_BYTES),
     ...nameLengthErrors('datacenter', node.Datacenter, MAX_DATACENTER_BYTES),
     ...nameLengthErrors('node class', node.NodeClass, MAX_DATACENTER_BYTES),
+    ...nameLengthErrors('node secret ID', node.SecretID, MAX_OBJECT_ID_BYTES),
+    ...(isSignedToken(node.SecretID) ? ['node secret ID must not contain a dot, because signed identities do'] : []),
   ][0];
 }
 

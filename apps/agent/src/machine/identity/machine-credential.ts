@@ -10,7 +10,7 @@ export interface IdentityStore {
 export type UnverifiedClaims = Readonly<Record<string, unknown>>;
 
 /**
- * MachineCredential is what this machine proves itself with (AU-191): its secret, or its signed identity once the
+ * MachineCredential is the proof of this machine in its calls (AU-191): its secret, or its signed identity once the
  * servers gave it one.
  *
  * States: secret → identity → refused → identity. secret: there is no identity. identity: all calls are made with it. A

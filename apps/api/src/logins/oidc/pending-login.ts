@@ -47,8 +47,8 @@ export interface Callback {
 }
 
 /**
- * A login uses one version of its method (AU-320): the provider that it began with may not be the one that the new
- * version names.
+ * A login uses one version of its method (AU-320): it must not begin at the provider of the old version and
+ * end at that of the new one.
  */
 const METHOD_CHANGED = 'the auth method has changed since the login began: log in again';
 
