@@ -293,6 +293,29 @@ describe('identities of a task', () => {
     expect((await stateOf(alloc)).Restarts).toBe(0);
   });
 
+  it('AU-128, AU-131, AU-133: that of its service is a file, names the service and no task, and verifies', async () => {
+    const Identity = { Audience: ['mesh.example'], File: true, TTL: 3_600 * NS_PER_SECOND };
+    const Services = [{ Name: 'web-${NOMAD_ALLOC_INDEX}', Provider: 'nomad', Identity }];
+    const line = 'ls secrets; cat secrets/nomad_service_web-0.jwt; echo; exec sleep 1000';
+    await api.register(shellJobWith('served', line, { Services }));
+    const alloc = await allocOf('served');
+    const said = await eventually('it has shown the token', async () => {
+      const text = await log(alloc);
+      return text.includes('.jwt\n') && text.endsWith('\n') && text.includes('eyJ') && text;
+    });
+    const token = said.trim().split('\n').at(-1)!;
+    const { payload } = await verified(token);
+    expect(payload).toMatchObject({
+      aud: 'mesh.example',
+      sub: 'global:default:served:group:web-${NOMAD_ALLOC_INDEX}:',
+      nomad_allocation_id: alloc.ID,
+      nomad_service: 'web-0',
+    });
+    expect(payload.exp! - payload.iat!).toBe(3_600);
+    expect(payload).not.toHaveProperty('nomad_task');
+    await api.stop('served', true);
+  });
+
   const isRoot = process.getuid?.() === 0;
   it.runIf(isRoot)(
     'AU-329: a task of a user reads its tokens, and one of another user in its group does not (needs root)',

@@ -71,6 +71,7 @@ export * from './time/simulated-time.js';
 export * from './evaluations/task-event.js';
 export * from './jobs/task-group.js';
 export * from './jobs/task.js';
+export * from './jobs/service-identities.js';
 export * from './jobs/task-identities.js';
 export * from './time/stated-time.js';
 export * from './time/system-timers.js';

@@ -6,6 +6,7 @@ import {
   renewalRetryMs,
   renewalWaitMs,
   type Timers,
+  type WorkloadIdentity,
 } from '@waybill/model';
 import { RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
@@ -95,6 +96,13 @@ export class AllocationIdentities {
   /** Returns the current token of an identity, or undefined if there is none. */
   token(task: string, identity: string): string | undefined {
     return this.tokens.get(keyOf({ task, identity }))?.jwt;
+  }
+
+  /** Returns the identities of services whose tokens a task receives, as if they were the task's own. */
+  ofServices(task: string): readonly WorkloadIdentity[] {
+    return this.options.wanted.flatMap((wanted) =>
+      wanted.service && wanted.task === task ? [wanted.service.delivered] : [],
+    );
   }
 
   /** Resolves when every wanted token is there, after the time, or when one of the gates opens. */

@@ -1,6 +1,26 @@
+import { decodeJob, type Service } from '@waybill/model';
 import type { Call, Rpc, SignIdentitiesRequest, SignIdentitiesResponse } from '@waybill/rpc';
+import { fixtures } from '@waybill/state';
 import { expect, it } from 'vitest';
 import { IdentitiesRejectedError, serversSigner } from './identity-signer.js';
+import { wantedIdentities } from './wanted-identities.js';
+
+const serviceOf = (over: object): Service =>
+  decodeJob({ ID: 'j', TaskGroups: [{ Name: 'g', Services: [{ Provider: 'nomad', ...over }] }] }).TaskGroups[0]!
+    .Services![0]!;
+
+const IDENTITY = {
+  Name: '',
+  Audience: ['a'],
+  ChangeMode: '',
+  ChangeSignal: '',
+  Env: false,
+  File: false,
+  Filepath: '',
+  ServiceName: '',
+  TTL: 0,
+  ExtraClaims: null,
+};
 
 /** Signs what the function says, for the task `web` of the allocation `a`. */
 function signing(answer: (request: SignIdentitiesRequest) => SignIdentitiesResponse, ...identities: string[]) {
@@ -41,4 +61,31 @@ it('AU-140, AU-141: a request carries the secret of the machine and the index of
   }, 'aws');
   const Identities = [{ AllocID: 'a', WorkloadType: 'task', Workload: 'web', Identity: 'aws' }];
   expect(asked).toEqual([{ NodeID: 'n', SecretID: 's', MinStateIndex: 7, Identities }]);
+});
+
+it('AU-131, AU-133: the identity of a service is requested by both names and kept for the task that receives it', async () => {
+  const asked: SignIdentitiesRequest[] = [];
+  const rpc: Rpc = {
+    ask: <Req, Res>(_: Call<Req, Res>, request: Req): Promise<Res> => {
+      const { Identities } = request as SignIdentitiesRequest;
+      asked.push(request as SignIdentitiesRequest);
+      // The servers may answer in any order.
+      const Signed = Identities.map((one) => ({ ...one, JWT: `${one.WorkloadType} ${one.Workload}`, ValidMs: 1 }));
+      return Promise.resolve({ Signed: Signed.toReversed(), Rejected: [] } as Res);
+    },
+  };
+  const group = {
+    Tasks: [fixtures.aTask({ Name: 'web', Identities: [{ ...IDENTITY, Name: 'aws' }] })],
+    Services: [serviceOf({ Name: 'web-${N}', TaskName: 'web', Identity: { ...IDENTITY, File: true } })],
+  };
+  const wanted = wantedIdentities(group, (name, task) => name.replace('${N}', task ? 'task' : '7'));
+  const tokens = await serversSigner(rpc, () => ({ ID: 'n', SecretID: 's' }))('a', 7, wanted);
+  expect(asked[0]?.Identities).toEqual([
+    { AllocID: 'a', WorkloadType: 'task', Workload: 'web', Identity: 'aws' },
+    { AllocID: 'a', WorkloadType: 'service', Workload: 'web-${N}', InterpolatedName: 'web-7', Identity: '' },
+  ]);
+  expect(tokens).toEqual([
+    { task: 'web', identity: 'aws', jwt: 'task web', validMs: 1 },
+    { task: 'web', identity: 'service/web-${N}', jwt: 'service web-${N}', validMs: 1 },
+  ]);
 });

@@ -1,4 +1,4 @@
-import { type RejectedIdentity, type Rpc, signIdentities } from '@waybill/rpc';
+import { type IdentityRequest, type RejectedIdentity, type Rpc, signIdentities } from '@waybill/rpc';
 import type { WantedIdentity } from './wanted-identities.js';
 
 export interface SignedToken {
@@ -16,7 +16,7 @@ export interface SignedToken {
 export type IdentitySigner = (
   allocId: string,
   minIndex: number,
-  wanted: readonly Pick<WantedIdentity, 'task' | 'identity'>[],
+  wanted: readonly Pick<WantedIdentity, 'task' | 'identity' | 'service'>[],
 ) => Promise<readonly SignedToken[]>;
 
 /**
@@ -27,8 +27,8 @@ export class IdentitiesRejectedError extends Error {
   override readonly name = 'IdentitiesRejectedError';
   constructor(rejected: readonly RejectedIdentity[]) {
     const all = rejected.map(
-      ({ Workload, Identity, Reason }, at) =>
-        `${at + 1}/${rejected.length} signing request was rejected: ${Reason} (task "${Workload}", identity "${Identity}")`,
+      ({ WorkloadType, Workload, Identity, Reason }, at) =>
+        `${at + 1}/${rejected.length} signing request was rejected: ${Reason} (${WorkloadType} "${Workload}", identity "${Identity}")`,
     );
     super(all.join('; '));
   }
@@ -41,16 +41,32 @@ export function serversSigner(
 ): IdentitySigner {
   return async (AllocID, MinStateIndex, wanted) => {
     const { ID: NodeID, SecretID } = node();
-    const Identities = wanted.map(
-      ({ task, identity }) => ({ AllocID, WorkloadType: 'task', Workload: task, Identity: identity }) as const,
-    );
+    const Identities = wanted.map((one) => requestOf(AllocID, one));
     const { Signed, Rejected } = await rpc.ask(signIdentities, { NodeID, SecretID, MinStateIndex, Identities });
     if (Rejected.length > 0) throw new IdentitiesRejectedError(Rejected);
-    return Signed.map(({ Workload, Identity, JWT, ValidMs }) => ({
-      task: Workload,
-      identity: Identity,
-      jwt: JWT,
-      validMs: ValidMs,
-    }));
+    const signed = new Map(Signed.map((one) => [keyOf(one), one]));
+    return wanted.flatMap(({ task, identity }, at) => {
+      const request = Identities[at];
+      const found = request && signed.get(keyOf(request));
+      return found ? [{ task, identity, jwt: found.JWT, validMs: found.ValidMs }] : [];
+    });
   };
 }
+
+const requestOf = (
+  AllocID: string,
+  { task, identity, service }: Pick<WantedIdentity, 'task' | 'identity' | 'service'>,
+): IdentityRequest =>
+  service
+    ? {
+        AllocID,
+        WorkloadType: 'service',
+        Workload: service.written,
+        InterpolatedName: service.name,
+        Identity: service.identity,
+      }
+    : { AllocID, WorkloadType: 'task', Workload: task, Identity: identity };
+
+/** Returns the key of a request. It is unique, because no name contains NUL. */
+const keyOf = ({ WorkloadType, Workload, Identity }: IdentityRequest): string =>
+  [WorkloadType, Workload, Identity].join('\0');

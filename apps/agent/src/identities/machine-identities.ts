@@ -1,4 +1,4 @@
-import type { Clock, Task, Timers } from '@waybill/model';
+import type { Clock, Task, TaskGroup, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import { AllocationIdentities, type AllocationIdentitiesOptions } from './allocation-identities.js';
 import type { IdentitySigner } from './identity-signer.js';
@@ -28,9 +28,14 @@ export class MachineIdentities {
   /**
    * Opens the tokens of an allocation. The result is undefined if its tasks need none, as most do. The caller closes
    * them.
+   * @param interpolate replaces variables in the name of a service of the task, or of the group if there is none
    */
-  open(owner: IdentitiesOwner, tasks: readonly Task[]): AllocationIdentities | undefined {
-    const wanted = wantedIdentities(tasks);
+  open(
+    owner: IdentitiesOwner,
+    group: Pick<TaskGroup, 'Tasks' | 'Services'>,
+    interpolate: (name: string, task: Task | null) => string,
+  ): AllocationIdentities | undefined {
+    const wanted = wantedIdentities(group, interpolate);
     if (wanted.length === 0) return undefined;
     const identities = new AllocationIdentities({ ...this.deps, ...owner, wanted });
     this.allocations.set(owner.allocId, identities);

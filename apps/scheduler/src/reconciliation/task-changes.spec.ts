@@ -29,6 +29,19 @@ it('AU-129, SC-249: a changed identity replaces the allocation, an equal one doe
   expect(needsReplacement('app', jobWith(), jobWith({ Env: true }))).toBe(true);
 });
 
+it('AU-129, SC-249: so does the identity of a service whose token a task has in a file', () => {
+  const served = (service: object, Identity: object | null = { Audience: ['a'], File: true }) => {
+    const Services = [{ Name: 'web', Provider: 'nomad', Identity, ...service }];
+    const Tasks = [{ Name: 'main', Driver: 'exec', Services }];
+    return decodeJob({ ID: 'web', TaskGroups: [{ Name: 'app', Tasks }] });
+  };
+  const file = { Audience: ['b'], File: true };
+  expect(needsReplacement('app', served({}), served({ Tags: ['new'] }))).toBe(false);
+  expect(needsReplacement('app', served({}), served({}, file))).toBe(true);
+  expect(needsReplacement('app', served({}), served({ Name: 'other' }))).toBe(true);
+  expect(needsReplacement('app', served({}, { Audience: ['a'] }), served({}, null))).toBe(false);
+});
+
 describe('a list that is absent in one version and empty in the other', () => {
   const network = fixtures.aNetwork({ ReservedPorts: [], DynamicPorts: [] });
   const withGroup = (over: Partial<TaskGroup>): Job => fixtures.aJob({ TaskGroups: [fixtures.aGroup(over)] });

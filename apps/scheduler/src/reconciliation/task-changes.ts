@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findTaskGroup, type Job, type NetworkResource, type Task, type TaskGroup } from '@waybill/model';
+import {
+  findTaskGroup,
+  type Job,
+  type NetworkResource,
+  serviceIdentitiesOf,
+  type Task,
+  type TaskGroup,
+} from '@waybill/model';
 
 /** Whether running allocations of this group must be replaced to become those of the new job version (SC-249). */
 export function needsReplacement(group: string, before: Job, after: Job): boolean {
@@ -54,6 +61,8 @@ function taskShape(task: Task, group: TaskGroup, job: Job): unknown {
     networks: (r.Networks ?? []).map(networkShape),
     resources: [r.CPU, r.Cores, r.MemoryMB, r.MemoryMaxMB, r.SecretsMB, r.Devices ?? [], r.NUMA],
     identities: [task.Identity, task.Identities ?? []],
+    // The name of a service is a part of its token, which the task has in a file.
+    serviceIdentities: serviceIdentitiesOf(group, task.Name).map(({ service, identity }) => [service.Name, identity]),
     logDisabled: task.LogConfig.Disabled,
     renderTemplates: task.RestartPolicy.RenderTemplates,
   };

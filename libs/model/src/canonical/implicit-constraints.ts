@@ -2,6 +2,7 @@ import type { Job } from '../jobs/job.js';
 import type { Constraint } from '../jobs/placement-rules.js';
 import type { Service } from '../jobs/service.js';
 import type { Task } from '../jobs/task.js';
+import { serviceIdentitiesOf } from '../jobs/service-identities.js';
 import { identitiesOf } from '../jobs/task-identities.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 
@@ -99,7 +100,9 @@ function signalsOf(group: TaskGroup): string[] {
     task.KillSignal,
     ...(task.Templates ?? []).map((template) => (template.ChangeMode === 'signal' ? template.ChangeSignal : '')),
     task.Vault?.ChangeMode === 'signal' ? task.Vault.ChangeSignal : '',
-    ...identitiesOf(task).map((identity) => (identity.ChangeMode === 'signal' ? identity.ChangeSignal : '')),
+    ...[...identitiesOf(task), ...serviceIdentitiesOf(group, task.Name).map(({ identity }) => identity)].map(
+      (identity) => (identity.ChangeMode === 'signal' ? identity.ChangeSignal : ''),
+    ),
   ]);
   return [...new Set(signals)].filter((signal) => signal !== '').toSorted();
 }

@@ -93,6 +93,54 @@ it('AU-128: the identity of a service needs an audience', () => {
   expect(errorsWith(['consul.io'])).not.toContain(missing);
 });
 
+describe('the identity of a service that a task receives as a file', () => {
+  const FILE = { Audience: ['consul.io'], File: true };
+  const errorsWith = (...Services: object[]): string => validateJob(jobOf([], { Services })).errors.join('');
+  const service = (Identity: object, over: object = {}) => ({ Name: 'a', Provider: 'nomad', Identity, ...over });
+
+  it.each<[object, string]>([
+    [{ Name: 'a.b' }, 'Identity "a.b" is invalid: 1 error occurred:\n\t* invalid name "a.b"'],
+    [{ Filepath: '../x' }, 'Identity "" is invalid: filepath escapes the task directory'],
+    [{ ChangeMode: 'script' }, 'invalid change_mode: script'],
+    [{ TTL: -1 }, 'ttl must be >= 0'],
+  ])('AU-122, AU-123: %j is refused, and without a file it is not looked at', (fields, text) => {
+    const said = errorsWith(service({ ...FILE, ...fields }));
+    expect(said.replaceAll(/\n\s*/g, '\n\t')).toContain(text);
+    expect(errorsWith(service({ ...FILE, ...fields, File: false, Filepath: '' }))).toBe('');
+  });
+
+  it('AU-128: has a lifetime and no name, and belongs to a service whose name no other one of its task has', () => {
+    expect(errorsWith(service({ ...FILE, TTL: NS_PER_HOUR }))).toBe('');
+    const [http, admin] = [
+      { PortLabel: '80', AddressMode: 'host' },
+      { PortLabel: '81', AddressMode: 'host' },
+    ];
+    expect(errorsWith(service(FILE, http), service({ ...FILE, Name: 'other' }, admin))).not.toContain('Identity');
+    expect(errorsWith(service(FILE, http), service(FILE, admin))).toContain(
+      'Identity "" of service "a" in task "main" defined multiple times',
+    );
+  });
+
+  it('AU-128: a service of a group warns if its file has no task', () => {
+    const warningsWith = (TaskName: string) => {
+      const Tasks = [{ Name: 'main', Driver: 'raw_exec' }];
+      const Services = [service(FILE, { TaskName })];
+      return validateJob(decodeJob({ ID: 'web', TaskGroups: [{ Name: 'app', Tasks, Services }] })).warnings.join('');
+    };
+    expect(warningsWith('main')).not.toContain('Service');
+    for (const none of ['', 'gone']) expect(warningsWith(none)).toContain('Service "a": no task receives the file');
+  });
+
+  it('AU-125: a node must be able to send its signal', () => {
+    const Identity = { ...FILE, ChangeMode: 'signal', ChangeSignal: 'sigusr2' };
+    const constraints = (File: boolean) =>
+      withImplicitConstraints(jobOf([], { Services: [service({ ...Identity, File })] })).TaskGroups[0]!.Constraints;
+    const signals = expect.objectContaining({ RTarget: 'SIGUSR2', LTarget: '${attr.os.signals}' }) as object;
+    expect(constraints(true)).toContainEqual(signals);
+    expect(constraints(false)).not.toContainEqual(signals);
+  });
+});
+
 describe('extra claims of a namespace', () => {
   const namespace = { RequiredExtraClaims: { org: 'acme' }, OptionalExtraClaims: { team: 'a', org: 'b', cost: 'c' } };
 

@@ -1,6 +1,9 @@
 import { IDENTITY_NAME } from '../limits/name-limits.js';
 import type { WorkloadIdentity } from '../jobs/shared-blocks.js';
 import { identitiesOf, isDefaultIdentity } from '../jobs/task-identities.js';
+import type { Service } from '../jobs/service.js';
+import { serviceIdentitiesOf } from '../jobs/service-identities.js';
+import type { TaskGroup } from '../jobs/task-group.js';
 import type { Task } from '../jobs/task.js';
 import { ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS } from '../keyring/root-key.js';
 import { NS_PER_SECOND } from '../time/clock.js';
@@ -24,6 +27,39 @@ export function identitiesErrors(task: Task): string[] {
   ];
 }
 
+/**
+ * Returns the errors of a service's identity (AU-122, AU-123, AU-128), without the prefix of the service. Members that
+ * only count for a token in a file are checked only if a task gets one.
+ */
+export function serviceIdentityErrors({ Identity }: Pick<Service, 'Identity'>): string[] {
+  if (!Identity) return [];
+  const hasAudience = (Identity.Audience ?? []).length > 0;
+  return [
+    ...(hasAudience ? [] : ['Service identity must provide at least one target aud value']),
+    ...(Identity.File ? problemsOf(Identity, Identity.TTL < 0 ? ['ttl must be >= 0'] : []) : []),
+  ];
+}
+
+/** Returns the errors of services of a group whose tokens would be written to the same file. */
+export function sharedTokenErrors(group: TaskGroup): string[] {
+  const names = group.Tasks.flatMap(({ Name }) =>
+    serviceIdentitiesOf(group, Name).map(
+      ({ service, identity }) => `Identity "${identity.Name}" of service "${service.Name}" in task "${Name}"`,
+    ),
+  );
+  return [...new Set(names.filter((name, at) => names.indexOf(name) < at))].map(
+    (name) => `${name} defined multiple times`,
+  );
+}
+
+/** Returns the warnings about identities of the group's services whose token no task receives. */
+export const serviceIdentityWarnings = (group: TaskGroup): string[] =>
+  (group.Services ?? []).flatMap(({ Name, TaskName, Identity }) =>
+    Identity?.File && !group.Tasks.some((task) => task.Name === TaskName)
+      ? [`Service "${Name}": no task receives the file of its identity. Name the task with task = "..."`]
+      : [],
+  );
+
 /** Returns the warnings about a task's identities (AU-124, AU-184, AU-327), without the prefix of the task. */
 export const identitiesWarnings = (task: Task): string[] => (task.Identities ?? []).flatMap(identityWarnings);
 
@@ -33,6 +69,10 @@ function repeatedNames(identities: readonly WorkloadIdentity[]): string[] {
 }
 
 function identityErrors(identity: WorkloadIdentity): string[] {
+  return problemsOf(identity, ttlErrors(identity));
+}
+
+function problemsOf(identity: WorkloadIdentity, ofTtl: readonly string[]): string[] {
   const { Name } = identity;
   const problems = [
     ...(Name === '' || IDENTITY_NAME.test(Name)
@@ -42,7 +82,7 @@ function identityErrors(identity: WorkloadIdentity): string[] {
       audience === '' ? [`an empty string is an invalid audience (${at + 1})`] : [],
     ),
     ...changeErrors(identity),
-    ...ttlErrors(identity),
+    ...ofTtl,
     ...pathErrors(identity.Filepath, 'filepath'),
     ...(identity.Filepath !== '' && !identity.File ? ['file parameter must be true in order to specify filepath'] : []),
   ];

@@ -1,5 +1,6 @@
 import { NS_PER_SECOND } from '../time/clock.js';
 import { formatDuration } from '../time/duration.js';
+import { serviceIdentityErrors } from './validate-identity.js';
 import type { Service, ServiceCheck } from '../jobs/service.js';
 import {
   MAX_PORT_LABEL_BYTES,
@@ -40,9 +41,7 @@ export function serviceErrors(service: Service): string[] {
   if (service.Provider !== 'consul' && service.Provider !== 'nomad') {
     errors.push(`Service provider must be "consul", or "nomad"; not "${service.Provider}"`);
   }
-  if (service.Identity !== null && (service.Identity.Audience ?? []).length === 0) {
-    errors.push('Service identity must provide at least one target aud value');
-  }
+  for (const item of serviceIdentityErrors(service)) errors.push(item);
   if (service.Provider === 'nomad' && service.Connect !== null) {
     errors.push('Service with provider nomad cannot include Connect blocks');
   }

@@ -14,6 +14,7 @@ import {
   validateRestartPolicy,
   validateUpdateStrategy,
 } from './validate-policies.js';
+import { serviceIdentityWarnings, sharedTokenErrors } from './validate-identity.js';
 import { serviceErrors } from './validate-service.js';
 import { taskErrors, taskWarnings } from './validate-task.js';
 import { validateVolumes } from './validate-volume.js';
@@ -69,7 +70,7 @@ export function taskGroupWarnings(group: TaskGroup, context: WarningContext): st
   if ((group.Networks ?? []).some((network) => network.MBits > 0)) {
     warnings.push('mbits has been deprecated as of Nomad 0.12.0. Please remove mbits from the network block');
   }
-  for (const warning of networkWarnings(group)) warnings.push(warning);
+  for (const warning of [...networkWarnings(group), ...serviceIdentityWarnings(group)]) warnings.push(warning);
   const hasDelay = group.ShutdownDelay !== null || group.Tasks.some((task) => task.ShutdownDelay > 0);
   if (group.Services !== null && !hasDelay) {
     warnings.push(
@@ -178,7 +179,7 @@ function servicesErrors(group: TaskGroup): string[] {
     const errors = [...serviceErrors(service), ...groupServiceErrors(service, group)];
     return errors.length === 0 ? [] : [`Service[${index}] ${service.Name} validation failed: ${nestedList(errors)}`];
   });
-  const errors = [...own, ...servicesTogetherErrors(group)];
+  const errors = [...own, ...servicesTogetherErrors(group), ...sharedTokenErrors(group)];
   return errors.length === 0 ? [] : [`Task group service validation failed: ${nestedList(errors)}`];
 }
 

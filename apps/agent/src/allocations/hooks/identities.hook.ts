@@ -1,4 +1,6 @@
+import type { Task } from '@waybill/model';
 import type { AllocationIdentities } from '../../identities/allocation-identities.js';
+import { TaskEnv } from '../../tasks/task-env.js';
 import type { AllocationContext } from '../allocation-context.js';
 import type { AllocationHook, HookRecord } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
@@ -18,7 +20,7 @@ export class IdentitiesHook implements AllocationHook {
   ) {
     const { id, agent, group, control } = context;
     const owner = { allocId: id, index: () => context.alloc.AllocModifyIndex, save: () => control.save() };
-    this.identities = agent.identities?.open(owner, group.Tasks);
+    this.identities = agent.identities?.open(owner, group, (name, task) => this.interpolate(name, task));
   }
 
   restore({ identities }: AllocationRecord): void {
@@ -57,6 +59,13 @@ export class IdentitiesHook implements AllocationHook {
       const { agent, id } = this.context;
       agent.logger.warn('an allocation that is being stopped has no identities', { alloc: id, error });
     }
+  }
+
+  /** Replaces variables in the name of a service, as its registration does. */
+  private interpolate(name: string, task: Task | null): string {
+    const { alloc, job, agent } = this.context;
+    const { region, hostEnv } = agent;
+    return new TaskEnv({ alloc, job, task, node: agent.node(), region, hostEnv, paths: null }).interpolate(name);
   }
 
   private closeIdentities(): void {

@@ -1,7 +1,15 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { FakeTime, NS_PER_HOUR, Refusal, type Task, type WorkloadIdentity } from '@waybill/model';
+import {
+  decodeJob,
+  FakeTime,
+  NS_PER_HOUR,
+  Refusal,
+  type Service,
+  type Task,
+  type WorkloadIdentity,
+} from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UserIds } from '../../drivers/user-ids.js';
@@ -34,6 +42,9 @@ const anIdentity = (Name: string, over: Partial<WorkloadIdentity> = {}): Workloa
   ExtraClaims: null,
   ...over,
 });
+const serviceOf = (over: object): Service =>
+  decodeJob({ ID: 'j', TaskGroups: [{ Name: 'g', Services: [{ Provider: 'nomad', ...over }] }] }).TaskGroups[0]!
+    .Services![0]!;
 const ofDefault = (over: Partial<WorkloadIdentity>): Partial<Task> => ({
   Identity: anIdentity('default', { TTL: 0, ...over }),
 });
@@ -123,6 +134,22 @@ describe('tokens of a task', () => {
     expect(await file('local/gcp/token')).toBe('gcp 1');
     expect(await readdir(inTask('secrets'))).toEqual(['nomad_aws-x.jwt']);
     expect(askedTimes()).toBe(1);
+  });
+
+  it('AU-156, AU-159: that of its service is a file, whose renewal acts on the task', async () => {
+    const identity = anIdentity('', { File: true, ChangeMode: 'restart' });
+    const web = serviceOf({ Name: 'web-${NOMAD_ALLOC_INDEX}', TaskName: 'web', Identity: identity });
+    const silent = serviceOf({ Name: 'silent', TaskName: 'web', Identity: anIdentity('x', { File: false }) });
+    const { runner, running, time, becomes, file, envs, actions } = identified({ Services: [web, silent] });
+    runner.runAllocation();
+    await running();
+    const [name] = await readdir(inTask('secrets'));
+    expect([name, await readdir(inTask('secrets'))]).toEqual(['nomad_service_web-0.jwt', [name]]);
+    expect(await file(`secrets/${name}`)).toBe('service/web-${NOMAD_ALLOC_INDEX} 1');
+    await time.pass(HALF_HOUR);
+    await becomes(actions, ['Restart Signaled: Identity[service/web-${NOMAD_ALLOC_INDEX}]: new token acquired']);
+    expect(await file(`secrets/${name}`)).toBe('service/web-${NOMAD_ALLOC_INDEX} 2');
+    expect(envs[0]).toEqual({});
   });
 
   it('AU-151: a task that sees no token and has no named identity costs no request', async () => {

@@ -28,7 +28,7 @@ export class IdentityHook implements TaskHook {
 
   async prestart(start: TaskStart): Promise<TaskAdditions | void> {
     const tokens = this.deps.identities.of(start.alloc.ID);
-    const identities = deliveredOf(start);
+    const identities = tokens ? deliveredOf(start, tokens) : [];
     if (!tokens || identities.length === 0) return;
     const env: Record<string, string> = {};
     // The watch begins first. A renewal during the first write is then written after it.
@@ -44,7 +44,7 @@ export class IdentityHook implements TaskHook {
   /** Watches the tokens of a task that continued without the agent. The task hears of renewals in the meantime. */
   async restore(start: TaskStart): Promise<void> {
     const tokens = this.deps.identities.of(start.alloc.ID);
-    if (tokens && deliveredOf(start).length > 0) this.deliverTokens(start, tokens, 'restored');
+    if (tokens && deliveredOf(start, tokens).length > 0) this.deliverTokens(start, tokens, 'restored');
   }
 
   private deliverTokens(start: TaskStart, tokens: AllocationIdentities, as: 'start' | 'restored'): TokenDelivery {
@@ -76,7 +76,7 @@ class TokenDelivery {
   }
 
   renewed(names: readonly string[]): void {
-    const identities = identitiesOf(this.start.task).filter((identity) => names.includes(nameOf(identity)));
+    const identities = deliveredOf(this.start, this.tokens).filter((identity) => names.includes(nameOf(identity)));
     const told = this.write(identities).then(() => this.runActions(identityActions(identities)));
     told.catch((error: unknown) => {
       const reason = `Identity: failed to renew: ${errorText(error)}`;
@@ -117,11 +117,16 @@ function applyAction(action: IdentityAction, control: TaskStart['control']): Pro
 }
 
 /**
- * Returns the identities whose tokens a task waits for: all but the default one, and the default one if the task sees
- * it.
+ * Returns the identities whose tokens a task waits for: all of its own but the default one, the default one if the task
+ * sees it, and those of services whose tokens the task receives.
  */
-const deliveredOf = ({ task }: Pick<TaskStart, 'task'>): readonly WorkloadIdentity[] =>
-  identitiesOf(task).filter((identity) => !isDefaultIdentity(identity) || identity.Env || identity.File);
+const deliveredOf = (
+  { task }: Pick<TaskStart, 'task'>,
+  tokens: Pick<AllocationIdentities, 'ofServices'>,
+): readonly WorkloadIdentity[] => [
+  ...identitiesOf(task).filter((identity) => !isDefaultIdentity(identity) || identity.Env || identity.File),
+  ...tokens.ofServices(task.Name),
+];
 
 /** Waits for a token. @throws HookError recoverable if the token does not arrive in time (AU-158) */
 async function tokenFor(identity: WorkloadIdentity, tokens: AllocationIdentities, start: TaskStart): Promise<string> {
