@@ -146,6 +146,66 @@ describe('lists and objects', () => {
   });
 });
 
+describe('the identity of a task', () => {
+  it('AU-176: lists and reads the services of its namespace without a policy, and nothing else of jobs', async () => {
+    const service = { Name: 'listed', Provider: 'nomad', Tags: ['t'] };
+    const identity = { Audience: ['nomadproject.io'], File: true };
+    const holders = {} as Record<'team' | 'other', { ID: string }>;
+    for (const Namespace of ['team', 'other'] as const) {
+      const job = shellJob(
+        'holder',
+        'cat secrets/nomad_token; echo; cat secrets/nomad_service_*.jwt; echo; exec sleep 1000',
+      ) as { TaskGroups: { Tasks: object[] }[] };
+      Object.assign(job.TaskGroups[0]!.Tasks[0]!, {
+        Identities: [{ Name: 'default', File: true }],
+        Services: [{ ...service, Name: `listed-${Namespace}`, Identity: identity }],
+      });
+      await cluster.asked('PUT', '/v1/jobs', { Job: { ...job, Namespace } });
+      holders[Namespace] = await eventually('the service is registered', async () => {
+        const [found] = await cluster.asked<{ AllocID: string }[]>(
+          'GET',
+          `/v1/service/listed-${Namespace}?namespace=${Namespace}`,
+        );
+        return found && { ID: found.AllocID };
+      });
+    }
+    const ofTeam = holders.team.ID;
+    const [task = '', ofService = ''] = await eventually('it has shown its tokens', async () => {
+      const url = `/v1/client/fs/logs/${ofTeam}?task=task&type=stdout&plain=true&namespace=team`;
+      const lines = (await (await cluster.send('GET', url, cluster.management)).text()).trim().split('\n');
+      return lines.length === 2 && lines;
+    });
+    const tokens = { task, service: ofService };
+
+    for (const [owner, token] of Object.entries(tokens)) {
+      const list = (namespace: string) =>
+        cluster.asked<object[]>('GET', `/v1/services?namespace=${namespace}`, undefined, token);
+      const own = [{ Namespace: 'team', Services: [{ ServiceName: 'listed-team', Tags: ['t'] }] }];
+      expect([await list('team'), await list('*')], owner).toEqual([own, own]);
+      expect(await listed('/v1/service/listed-team?namespace=team', token, 'AllocID'), owner).toEqual([ofTeam]);
+      expect(await listed('/v1/service/listed-other?namespace=*', token, 'AllocID'), owner).toEqual([]);
+      for (const url of ['services?namespace=other', 'service/listed-other?namespace=other', 'services'])
+        expect(await refusal(`/v1/${url}`, token), `${owner}: ${url}`).toEqual(DENIED);
+      for (const url of ['jobs?', 'job/holder?', `allocation/${ofTeam}/services?`, `allocation/${ofTeam}?`])
+        expect(await refusal(`/v1/${url}&namespace=team`, token), `${owner}: ${url}`).toEqual(DENIED);
+    }
+    // A token without a rule is no workload.
+    expect(await refusal('/v1/services?namespace=*', await cluster.tokenWith(''))).toEqual(DENIED);
+
+    // With a policy the identity sees the other namespace as well.
+    const Rules = 'namespace "other" { policy = "read" }';
+    const JobACL = { Namespace: 'team', JobID: 'holder', Group: '', Task: '' };
+    await cluster.asked('PUT', '/v1/acl/policy/holder', { Name: 'holder', Rules, JobACL });
+    expect(
+      (await cluster.asked<object[]>('GET', '/v1/services?namespace=*', undefined, tokens.task)).map((one) =>
+        String((one as { Namespace: string }).Namespace),
+      ),
+    ).toEqual(['other', 'team']);
+    for (const Namespace of ['team', 'other'])
+      await cluster.asked('DELETE', `/v1/job/holder?purge=true&namespace=${Namespace}`);
+  });
+});
+
 /** What one who sends this token, in a header or in the first message, gets of a command: its output, or the reason. */
 async function output(alloc: string, headerToken: string, firstToken?: string): Promise<string> {
   const query = new URLSearchParams({ task: 'task', command: '["echo","inside"]' });

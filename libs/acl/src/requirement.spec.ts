@@ -143,6 +143,20 @@ it.each<[Requirement, string, RequirementContext]>([
   expect(satisfies(Acl.management, requirement)).toBe(true);
 });
 
+it('AU-176: a workload identity may count in its own namespace only, and in lists of all namespaces', () => {
+  const requirement: Requirement = { kind: 'workload', ownNamespace: true };
+  expect(describeRequirement(requirement)).toBe('a workload identity of the namespace');
+  const holds = (namespace: string | undefined, workload: RequirementContext['workload']) =>
+    satisfies(Acl.none, requirement, { namespace, workload });
+  expect([holds(WEB.namespace, WEB), holds('*', WEB)]).toEqual([true, true]);
+  expect([holds('other', WEB), holds(undefined, WEB), holds(WEB.namespace, undefined), holds('*', undefined)]).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
 it('OP-170: nobody is checked, or only management passes', () => {
   expect(satisfies(Acl.none, { kind: 'none' })).toBe(true);
   expect(satisfies(acl('operator { policy = "write" }'), { kind: 'management' })).toBe(false);

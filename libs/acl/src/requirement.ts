@@ -40,8 +40,11 @@ export type Requirement =
    * accepts `namespace=*`; then one namespace is enough (OP-140).
    */
   | { readonly kind: 'anyVariable'; readonly wildcard?: true }
-  /** The caller needs a workload identity; any is enough. */
-  | { readonly kind: 'workload' }
+  /**
+   * The caller needs a workload identity. Any is enough, unless `ownNamespace` says that it must be of the namespace. In
+   * a list, every workload may then ask for the namespace `*`.
+   */
+  | { readonly kind: 'workload'; readonly ownNamespace?: true }
   /** The caller needs the secret or the identity of the node that the request is about. */
   | { readonly kind: 'ownNode' }
   /** The caller needs to satisfy one of the requirements. It is `|` in the table. */
@@ -111,7 +114,8 @@ export function satisfies(acl: Acl, requirement: Requirement, context: Requireme
       if (requirement.wildcard && namespace === ALL_NAMESPACES) return acl.hasVariableRulesAnywhere();
       return namespace !== undefined && acl.hasAnyVariableRule(namespace);
     case 'workload':
-      return workload !== undefined;
+      if (!workload || !requirement.ownNamespace) return workload !== undefined;
+      return namespace === workload.namespace || namespace === ALL_NAMESPACES;
     case 'ownNode':
       return context.ownNode === true;
     case 'anyOf':
@@ -154,7 +158,7 @@ export function describeRequirement(requirement: Requirement): string {
     case 'anyVariable':
       return 'any rule for variables in the namespace';
     case 'workload':
-      return 'a workload identity';
+      return requirement.ownNamespace ? 'a workload identity of the namespace' : 'a workload identity';
     case 'ownNode':
       return 'the identity of the node itself';
     case 'anyOf':

@@ -143,6 +143,18 @@ export const inNamespaces = (right: Right, namespace: string) => ({
     namespace === ALL ? state.namespaces.includes(Namespace) && rights.has(right, Namespace) : Namespace === namespace,
 });
 
+/** Like `inNamespaces`, but a workload needs no rule in its own namespace (AU-176). */
+export const inOwnNamespaces = (right: Right, namespace: string) => {
+  const byRules = inNamespaces(right, namespace);
+  const isOwn = ({ workload }: Standing, asked: string): boolean =>
+    workload !== undefined && (asked === ALL || asked === workload.namespace);
+  return {
+    mayAsk: (standing: Standing): boolean => isOwn(standing, namespace) || byRules.mayAsk(standing),
+    maySee: (standing: Standing, row: { readonly Namespace: string }, state: AccessState): boolean =>
+      byRules.maySee(standing, row, state) || (namespace === ALL && isOwn(standing, row.Namespace)),
+  };
+};
+
 export const variablesIn = (namespace: string) => ({
   mayAsk: ({ rights, workload }: Standing): boolean =>
     workload !== undefined || rights.hasVariables(namespace === ALL ? undefined : namespace),

@@ -6,6 +6,7 @@ import { NAMESPACES, type Right } from './policy-texts.js';
 import {
   entriesOf,
   inNamespaces,
+  inOwnNamespaces,
   listQuestion,
   objectQuestion,
   partsQuestion,
@@ -141,7 +142,7 @@ const services: View = (_, random) => {
   return listQuestion<ServiceRegistration>({
     request: { route: '/v1/services', query: { namespace } },
     table: 'service_registrations',
-    ...inNamespaces('read-job', namespace),
+    ...inOwnNamespaces('read-job', namespace),
     nameOf: ({ Namespace, ServiceName }) => `${Namespace}/${ServiceName}`,
     namesIn: (body) =>
       entriesOf(body).flatMap(({ Namespace, Services }) =>
@@ -157,7 +158,7 @@ const service: View = (tables, random) => {
   return listQuestion<ServiceRegistration>({
     request: { route: '/v1/service/:name', params: { name }, query: { namespace } },
     table: 'service_registrations',
-    ...inNamespaces('read-job', namespace),
+    ...inOwnNamespaces('read-job', namespace),
     isWanted: ({ ServiceName }) => ServiceName === name,
     nameOf: nameOfObject,
     namesIn: namesOfObjects,

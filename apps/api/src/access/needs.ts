@@ -85,6 +85,21 @@ export const ofObject = (...anyOf: NamespaceCapability[]): Need => need({ kind: 
  * The caller needs any of these capabilities in some namespace. The list leaves out the objects of other namespaces.
  */
 export const inList = (...anyOf: NamespaceCapability[]): Need => need({ kind: 'namespace', anyOf }, 'list');
+/**
+ * The caller needs this capability in some namespace, or is a workload of the namespace. The list leaves out the objects
+ * of other namespaces.
+ */
+export const inListOrOwn = (capability: NamespaceCapability): Need =>
+  need(
+    {
+      kind: 'anyOf',
+      of: [
+        { kind: 'namespace', anyOf: [capability], wildcard: true },
+        { kind: 'workload', ownNamespace: true },
+      ],
+    },
+    'list',
+  );
 /** The caller needs this capability in the pool that the path names. */
 export const ofPool = (capability: NodePoolCapability): Need => need({ kind: 'nodePool', capability }, 'path');
 /** The caller needs this capability in the pool that the body names. */

@@ -92,8 +92,13 @@ export class RequestAccess {
    */
   async namespaces(wanted: Namespaces): Promise<Namespaces> {
     const needed = this.declared;
-    if (needed.kind !== 'namespace') throw new Error(`the route needs ${needed.kind}, which is about no namespace`);
-    return this.namespacesFor(needed, wanted);
+    if (needed.kind === 'namespace') return this.namespacesFor(needed, wanted);
+    if (needed.kind !== 'anyOf') throw new Error(`the route needs ${needed.kind}, which is about no namespace`);
+    this.isAsked = true;
+    if (this.caller.acl.isManagement()) return wanted;
+    for (const namespace of wanted === '*' ? [wanted] : wanted) this.must(needed, { namespace });
+    if (wanted !== '*') return wanted;
+    return (await this.existingNamespaces()).filter((namespace) => this.has(needed, { namespace }));
   }
 
   /** Does the same as `namespaces` for a requirement that the route does not declare. @throws Refusal forbidden */

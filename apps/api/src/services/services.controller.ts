@@ -1,7 +1,7 @@
 import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { inList, inQuery, ofObject } from '../access/needs.js';
+import { inListOrOwn, inQuery, ofObject } from '../access/needs.js';
 import { ReadModel, rowsOfJob, rowsOfService } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
@@ -25,7 +25,7 @@ export class ServicesController {
   ) {}
 
   @Get('services')
-  @Needs(inList('read-job'))
+  @Needs(inListOrOwn('read-job'))
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespaces = await allowedNamespacesOf(request);
     await this.reads.answer(request, reply, [['service_registrations', '*']], async () => {
@@ -35,7 +35,7 @@ export class ServicesController {
   }
 
   @Get('service/:name')
-  @Needs(inList('read-job'))
+  @Needs(inListOrOwn('read-job'))
   async readService(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const namespaces = await allowedNamespacesOf(request);
