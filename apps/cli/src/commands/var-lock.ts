@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
 import { msFromNs, parseDuration } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, causeOf, CommandFailure } from '../failure.js';
@@ -10,13 +11,14 @@ import { wantedVariable } from '../variables/variable-spec.js';
 
 /** Base of the exit code of a command that a signal ended, as in shells. */
 const SIGNALLED = 128;
+const STANDARD_STREAMS = [0, 1, 2];
 
 /** Runs another command while it holds the lock of a variable (OP-199 to OP-202). */
 export const command: ServerCommand = {
   usage: '<path>|@<file> <command> [<argument>…]',
   description:
     'Waits for the lock of a variable, runs a command while it holds the lock, and releases it. If the lock is ' +
-    'lost, the command gets SIGTERM. The variable keeps its items unless a file contains others. Exits with 1 if ' +
+    'lost, the command gets SIGTERM. SIGINT and SIGTERM go to the command. The variable keeps its items unless a file contains others. Exits with 1 if ' +
     'the lock is lost or not available, otherwise with the exit code of the command.\n\nNeeds the capabilities ' +
     'read and write of the path.',
   flags: [
@@ -74,13 +76,15 @@ const specificationOf = ({ api, terminal }: Call, reference: string) =>
 const millisecondsOf = (duration: string): number => msFromNs(parseDuration(duration) ?? 0);
 
 /**
- * Runs the command and resolves with its exit code. Ctrl-C goes to the command, which shares the terminal. @throws
- * CommandFailure
+ * Runs the command and resolves with its exit code. The command decides about signals: it gets SIGTERM, and a SIGINT
+ * unless it shares the terminal, which sends Ctrl-C to both. @throws CommandFailure
  */
 async function run({ interrupts }: Call, lock: HeldLock, [program = '', ...words]: readonly string[]): Promise<number> {
   const child = spawn(program, words, { stdio: 'inherit' });
   const kill = (): void => void child.kill('SIGTERM');
-  interrupts.takeOver(() => {});
+  const sharesTerminal = STANDARD_STREAMS.some((stream) => isatty(stream));
+  interrupts.takeOver(() => void (sharesTerminal || child.kill('SIGINT')));
+  process.on('SIGTERM', kill);
   lock.lost.addEventListener('abort', kill, { once: true });
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
@@ -88,6 +92,7 @@ async function run({ interrupts }: Call, lock: HeldLock, [program = '', ...words
   } catch (error) {
     throw new CommandFailure(`Error running the command: ${causeOf(error)}`);
   } finally {
+    process.off('SIGTERM', kill);
     lock.lost.removeEventListener('abort', kill);
   }
 }
