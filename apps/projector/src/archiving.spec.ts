@@ -90,6 +90,22 @@ describe('archives at intervals', () => {
     await archiving.stop();
   });
 
+  it('ST-186: for an erasure an archive is stored at once, and all older ones go', async () => {
+    const { time, state, order, begin, kept, shelve } = setup(5);
+    shelve({ name: 'a', index: 3, takenAtMs: time.nowMs() }, { name: 'b', index: 7, takenAtMs: time.nowMs() });
+    const archiving = begin();
+    await time.pass(1);
+    state.index = 9;
+    await archiving.replaceBelow(8);
+    expect([kept(), order]).toEqual([[9], ['put 9', 'remove a', 'remove b']]);
+    await archiving.replaceBelow(9);
+    expect(order).toHaveLength(3);
+    state.fails = true;
+    await expect(archiving.replaceBelow(12)).rejects.toThrow('Postgres is down');
+    expect(kept()).toEqual([9]);
+    await archiving.stop();
+  });
+
   it('OP-49: one that cannot be read back counts for nothing, and no other goes for it', async () => {
     const { time, state, damaged, begin, kept, shelve } = setup(1);
     const longAgo = time.nowMs() - 2 * DAY_MS;

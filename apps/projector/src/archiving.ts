@@ -37,6 +37,8 @@ export class Archiving {
   private stopper: AbortController | undefined;
   private running: Promise<void> = Promise.resolve();
   private newest: ShelvedArchive | undefined;
+  /** Resolves when no archive is being taken. */
+  private taking: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: ArchivingOptions) {}
 
@@ -61,6 +63,17 @@ export class Archiving {
     return this.newest?.index ?? 0;
   }
 
+  /**
+   * Removes every archive of a lower index, after it has stored one of this index or a higher one. PostgreSQL must have
+   * reached the index.
+   */
+  replaceBelow(index: number): Promise<void> {
+    return this.oneAtATime(async () => {
+      if (this.verifiedIndex < index) await this.archive();
+      for (const old of await this.options.shelf.list()) if (old.index < index) await this.options.shelf.remove(old);
+    });
+  }
+
   stats(): Record<string, number> {
     return { archiveIndex: this.verifiedIndex, archivedAtMs: this.newest?.takenAtMs ?? 0 };
   }
@@ -73,13 +86,21 @@ export class Archiving {
         if (!isKnown) this.newest = await this.newestWhole();
         isKnown = true;
         await pause(timers, Math.min(this.dueInMs(), MAX_LOOK_MS), signal);
-        if (!signal.aborted && term.isCurrent() && this.dueInMs() <= 0) await this.archive();
+        await this.oneAtATime(async () => {
+          if (!signal.aborted && term.isCurrent() && this.dueInMs() <= 0) await this.archive();
+        });
       } catch (error) {
         if (signal.aborted) return;
         logger.error('no archive of the state could be put away; trying again', { error });
         await pause(timers, ARCHIVE_RETRY_MS, signal);
       }
     }
+  }
+
+  private oneAtATime(work: () => Promise<void>): Promise<void> {
+    const done = this.taking.then(work);
+    this.taking = done.catch(() => {}); // the caller gets the error
+    return done;
   }
 
   private dueInMs(): number {

@@ -47,6 +47,9 @@ export class FrameWriter {
    */
   hasLost(framed: number): boolean {
     const { index, part, parts } = this.newest;
+    // A stream that has given sequences and has no message has lost none: its frames were removed, by their age or for
+    // an erasure.
+    if (parts === 0 && this.begunAt.end > 0) return false;
     return index < framed || (index === framed && part < parts);
   }
 

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { RawLog, StreamRetention } from '@waybill/journal';
+import { type NatsLink, RawLog, StreamRetention } from '@waybill/journal';
 import { monotonicClock } from '@waybill/roles';
 import { msFromNs } from '@waybill/model';
 import { eventFloor, HistoryRetention, LogHashes, NatsEventStorage, takeArchive } from '@waybill/projection';
@@ -12,7 +12,7 @@ import { NatsEventStream } from './events.transport.js';
 import { PostgresStore } from './postgres.store.js';
 import { BATCH_INTERVAL_MS, Projector } from './projector.js';
 import { ProjectorRole } from './projector-role.js';
-import { Retention, type RetentionPolicy } from './retention.js';
+import { Retention, type RetentionPolicy, type TrimmedStreams } from './retention.js';
 import { Scrubber } from './scrubbing/scrubber.js';
 
 @Module({})
@@ -29,14 +29,15 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     timers,
     logger,
     onDiverged: (error) => history.reportDivergence(error),
+    onErasure: () => retention.checkNow(),
     batchIntervalMs: BATCH_INTERVAL_MS,
     metered: applyTimers(metrics, monotonicClock),
   });
   const archiving = archivingOf(context);
   const retention = new Retention({
     policy: policyOf(context.settings),
-    ...(archiving && { archivedIndex: () => archiving.verifiedIndex }),
-    streams: new StreamRetention(link),
+    ...(archiving && { archives: archiving }),
+    streams: trimmedStreams(link),
     history: new HistoryRetention(database),
     clock,
     timers,
@@ -79,6 +80,18 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     return made.stats()['scrubPasses'] ?? 0;
   });
   return made;
+}
+
+function trimmedStreams(link: NatsLink): TrimmedStreams {
+  const streams = new StreamRetention(link);
+  const events = new NatsEventStorage(link.nc, link.inboxPrefix);
+  return {
+    firstIndex: () => streams.firstIndex(),
+    trimLog: (below) => streams.trimLog(below),
+    trimArchives: () => streams.trimArchives(),
+    limitEvents: (limits) => streams.limitEvents(limits),
+    removeEventsBelow: (index) => events.removeBelow(index),
+  };
 }
 
 /** Returns the archiving of the state (OP-49), or undefined if no directory is configured. */

@@ -41,6 +41,8 @@ const projectorOf = (
 /** An EVENTS that holds parts, as NATS does. */
 class Events implements EventStream {
   parts: AddressedPart[] = [];
+  /** The number of parts at the beginning that were removed. */
+  removed = 0;
   /** The parts with their data as texts, which compare a thousand times faster than arrays of bytes. */
   get content(): object[] {
     return this.parts.map((part) => ({ ...part, data: Buffer.from(part.data).toString('base64') }));
@@ -50,15 +52,15 @@ class Events implements EventStream {
 
   async tail(): Promise<EventTail> {
     const last = this.parts.at(-1);
-    const sequence = this.parts.length;
+    const sequence = this.removed + this.parts.length;
     if (!last) return { sequence, end: sequence, ...NO_FRAME };
     const { index, part, parts, headers } = last;
     return { sequence, end: sequence, index, timeNs: Number(headers['Waybill-Time']), part, parts };
   }
 
   async append(parts: readonly AddressedPart[], sequence: number): Promise<number> {
-    if (sequence !== this.parts.length) throw new Error('it ends elsewhere');
-    return this.parts.push(...parts);
+    if (sequence !== this.removed + this.parts.length) throw new Error('it ends elsewhere');
+    return this.removed + this.parts.push(...parts);
   }
 }
 
@@ -145,6 +147,17 @@ describe('an EVENTS that lost its end while log and Postgres did not', () => {
     await start();
     expect(projector.stats()).toMatchObject({ lostFrames: 3 });
     await projector.stop();
+  });
+
+  it('EV-60: one whose frames were all removed, by their age or by an erasure, has lost none', async () => {
+    const { projector, events, start, followedFrom } = await projected(evaluations(5));
+    events.removed = events.parts.length;
+    events.parts.length = 0;
+    const known = followedFrom.length;
+    await start();
+    await projector.stop();
+    expect(events.parts).toEqual([]);
+    expect(followedFrom.slice(known)).toEqual([6]);
   });
 
   it('does not keep a projector whose term ends', async () => {

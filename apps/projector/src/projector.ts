@@ -44,6 +44,8 @@ export interface ProjectorOptions {
   readonly logger: Logger;
   /** Receives the error that the log is not the one to which the frames in EVENTS belong. */
   readonly onDiverged: (error: LogDivergedError) => void;
+  /** Called when PostgreSQL has a transaction that erases the history. [ST-186] */
+  readonly onErasure?: () => void;
   /** The interval as in BATCH_INTERVAL_MS. The default is 0: a batch begins when the one before is written. */
   readonly batchIntervalMs?: number;
   /** Measures how long transactions take to apply. By default nothing measures them. */
@@ -247,6 +249,8 @@ export class Projector implements Singleton {
     const appliedAtMs = clock.nowMs();
     for (const message of announcementsOf(applied, { appliedAtMs, eventSequence: writer.sequence }))
       announcer.send(message);
+    if (applied.some(({ txn, verdict }) => txn.type === 'HistoryErase' && verdict.kind === 'accepted'))
+      this.options.onErasure?.();
     this.counters.applied = last.index;
     this.counters.batches += 1;
     this.counters.txns += applied.length;

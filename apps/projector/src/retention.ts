@@ -31,6 +31,10 @@ export interface TrimmedStreams {
   /** Removes the archives of restores that the log no longer contains. */
   trimArchives(): Promise<void>;
   limitEvents(limits: { readonly maxAgeMs: number; readonly maxFrames: number }): Promise<void>;
+  /** Returns the index of the first transaction in the log. */
+  firstIndex(): Promise<number>;
+  /** Removes the events of transactions below this index. */
+  removeEventsBelow(index: number): Promise<void>;
 }
 
 /** TrimmedHistory is Postgres as far as retention trims it, and as far as it says what the log may lose. */
@@ -42,15 +46,22 @@ export interface TrimmedHistory {
    * none.
    */
   expendableIndex(beforeNs: number, keep: number): Promise<number>;
+  /** Returns the index before which a user has had the log and the events erased; 0: nobody has. [ST-186] */
+  erasedBefore(): Promise<number>;
+}
+
+/** ReplacedArchives is the stored archives as far as an erasure needs them. */
+export interface ReplacedArchives {
+  /** The highest index of a verified archive. */
+  readonly verifiedIndex: number;
+  /** Removes archives of a lower index, after one of this index or a higher one is stored. */
+  replaceBelow(index: number): Promise<void>;
 }
 
 export interface RetentionOptions {
   readonly policy: RetentionPolicy;
-  /**
-   * Returns the highest index of a verified archive. The log keeps everything above it. The function is absent if there
-   * are no archives. [OP-49]
-   */
-  readonly archivedIndex?: () => number;
+  /** The log keeps everything above the highest verified archive. Absent if no archives are configured. [OP-49] */
+  readonly archives?: ReplacedArchives;
   readonly streams: TrimmedStreams;
   readonly history: TrimmedHistory;
   readonly clock: Clock;
@@ -64,12 +75,14 @@ export interface RetentionOptions {
  *
  * idle → trimming, at intervals → idle. The log loses only what Postgres holds, less `logIndexes`: a process that
  * starts loads Postgres and finds the log from there on. If archives are configured, the log loses only what an archive
- * contains. Each step may be interrupted anywhere; the next check continues it, in this term or in another one. A late
+ * contains. When a user erases the history, it goes at once, and archives of it too. Each step may be interrupted anywhere; the next check continues it, in this term or in another one. A late
  * deposed holder removes only what may be removed anyway.
  * Cost: three statements and five requests to NATS per check, besides the removals.
  */
 export class Retention {
   private stopper: AbortController | undefined;
+  /** Ends the pause between two checks. */
+  private waker = new AbortController();
   private running: Promise<void> = Promise.resolve();
   private readonly counters = { logFirst: 1, historyFloor: 1 };
 
@@ -86,6 +99,11 @@ export class Retention {
     await this.running;
   }
 
+  /** Checks now instead of at the next interval. */
+  checkNow(): void {
+    this.waker.abort();
+  }
+
   stats(): Record<string, number> {
     return { ...this.counters };
   }
@@ -93,22 +111,38 @@ export class Retention {
   private async trimUntilStopped(term: Term, signal: AbortSignal): Promise<void> {
     const { timers, logger } = this.options;
     while (!signal.aborted && term.isCurrent()) {
+      this.waker = new AbortController();
+      const { signal: woken } = this.waker;
       try {
+        await this.eraseHistory(signal);
         await this.trimExpired(signal);
       } catch (error) {
         if (!signal.aborted) logger.warn('what is too old could not be removed; trying again', { error });
       }
-      await pause(timers, this.intervalMs, signal);
+      await pause(timers, this.intervalMs, AbortSignal.any([signal, woken]));
     }
   }
 
+  /** Removes what a user has had erased. The log is last: that it begins later says that the rest is done. */
+  private async eraseHistory(signal: AbortSignal): Promise<void> {
+    const { archives, streams, history, logger } = this.options;
+    const index = await history.erasedBefore();
+    if (index === 0 || (await streams.firstIndex()) >= index) return;
+    await archives?.replaceBelow(index);
+    await streams.removeEventsBelow(index);
+    if (signal.aborted) return;
+    this.counters.logFirst = await streams.trimLog(index);
+    await streams.trimArchives();
+    logger.warn('the log, its events and its archives were erased before an index, as a user wanted', { index });
+  }
+
   private async trimExpired(signal: AbortSignal): Promise<void> {
-    const { policy, archivedIndex, streams, history, clock } = this.options;
+    const { policy, archives, streams, history, clock } = this.options;
     const before = (ageMs: number): number => (clock.nowMs() - ageMs) * 1e6;
     await streams.limitEvents({ maxAgeMs: policy.eventsMs, maxFrames: policy.eventFrames });
     if (policy.logMs > 0) {
       const projected = await history.expendableIndex(before(policy.logMs), policy.logIndexes);
-      const expendable = Math.min(projected, archivedIndex?.() ?? projected);
+      const expendable = Math.min(projected, archives?.verifiedIndex ?? projected);
       if (expendable > 0 && !signal.aborted) this.counters.logFirst = await streams.trimLog(expendable + 1);
       await streams.trimArchives();
     }

@@ -40,6 +40,13 @@ export class StreamRetention {
     });
   }
 
+  /** Returns the index of the first transaction in the log. @throws LogUnavailableError */
+  async firstIndex(): Promise<number> {
+    return this.withManager('reading where the log begins', async (manager) => {
+      return (await manager.streams.info(TXN_STREAM)).state.first_seq;
+    });
+  }
+
   /**
    * Removes the archives that no transaction in the log can name: an archive is kept while the log has its restore, and
    * an archive whose restore was never written is removed with the log of its time. Cost: reading the time of one chunk

@@ -145,6 +145,8 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   VarApplyState: (p, namespace) => variableSubject(namespace, p.Path),
   LeaseAcquired: (p) => leaseSubject(p.Role),
   StateRestore: () => SYSTEM_SUBJECT,
+  HistoryRedact: () => SYSTEM_SUBJECT,
+  HistoryErase: () => SYSTEM_SUBJECT,
   Initialise: () => SYSTEM_SUBJECT,
   Ignore: () => `${TXN_STREAM}.ignore`,
 };

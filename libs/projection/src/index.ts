@@ -39,6 +39,13 @@ export { MAX_RETRIED_AT_ONCE, type Retried, type SetAside, SetAsideRows } from '
 export { MAX_SHOWN_CHARS, type SetAsidePart, type SetAsideRow } from './set-aside/set-aside-row.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history/history-retention.js';
 export { type HashedBlock, type LogDamage, LogHashes, type ScrubStanding } from './history/log-hashes.js';
+export {
+  type FoundTexts,
+  HistoryRedaction,
+  type OtherRow,
+  type TextReplacement,
+  TooManyTextsError,
+} from './history/redaction.js';
 export { MAX_WALKED_OBJECTS } from './history/object-history.js';
 export { inTransaction } from './database/transaction.js';
 export * from './history/transaction-log.js';

@@ -261,6 +261,14 @@ const CLUSTER: Operation[] = [
     answer: ref('ProjectionRebuilt'),
   }),
   ...get('/v1/operator/log/status', 'Whether the log is the one that the read model follows', { answer: anything }),
+  ...write('/v1/waybill/redaction', 'Replace a secret that somebody wrote into a job file', {
+    body: request,
+    answer: anything,
+  }),
+  ...write('/v1/waybill/redaction/erase', 'Erase the log and the events before now', {
+    body: request,
+    answer: anything,
+  }),
   ...write('/v1/operator/log/adopt', 'Take a log that lost its end as the truth', { answer: anything }),
   ...write('/v1/operator/log/restore', 'Take an archive as the truth', { answer: anything }),
   ...get('/v1/operator/raft/configuration', 'The servers as Raft peers', { answer: ref('RaftConfiguration') }),

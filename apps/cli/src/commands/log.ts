@@ -8,6 +8,7 @@ import { CommandFailure, failed, isInterrupt } from '../failure.js';
 import { pastTime } from '../flags/flag-time.js';
 import { type LogPage, readLog, withoutLog } from '../history/log-query.js';
 import { nearestWord } from '../nearest-word.js';
+import { redactHistory, REDACTION_FLAGS } from '../history/redaction.js';
 import { logTable, type TxnRecord } from '../history/log-record.js';
 import { paginationHint } from '../flags/pagination.js';
 import { retriedRead } from '../server/retried-read.js';
@@ -37,7 +38,9 @@ export const command: ServerCommand = {
   description:
     'Lists the transactions about an object, or all transactions, with time, author and trace, including refused ones. Kinds: ' +
     `${KINDS.join(' ')}. A prefix of an ID is enough, also for a deleted object.` +
-    '\n\nNeeds read access to the object; without a kind: a management token.',
+    '\n\nWith -redact it removes a secret that somebody wrote into a job file: it replaces the value in the state and ' +
+    'its history, saves an archive, and erases the log and the events before. Change the secret too.' +
+    '\n\nNeeds read access to the object; without a kind, and for -redact: a management token.',
   flags: [
     { name: 'since', kind: 'text', value: 'time', help: 'From this time on, or this long ago (2h).' },
     { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or up to this long ago (2h).' },
@@ -54,11 +57,15 @@ export const command: ServerCommand = {
     { name: 'at', kind: 'integer', value: 'index', help: 'Print the object as it was after that index.' },
     { name: 'related', kind: 'switch', help: 'Show its evaluations, allocations and deployments too.' },
     { name: 'f', kind: 'switch', help: 'Follow new transactions.' },
+    ...REDACTION_FLAGS,
     ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 2, otherwise: 'This command takes up to two arguments: [<kind> [<id>]]' },
-  run: (call) => withKnownKind(call, () => (call.flags.given('at') ? printState(call) : printLog(call))),
+  run: (call) =>
+    call.flags.given('redact')
+      ? redactHistory(call)
+      : withKnownKind(call, () => (call.flags.given('at') ? printState(call) : printLog(call))),
 };
 
 /** Runs the query. If it fails because the server does not know the kind either, a similar kind is suggested. */

@@ -358,6 +358,10 @@ export interface Answers {
   'PUT /v1/operator/projection/rebuild': ProjectionRebuilt;
   'POST /v1/operator/projection/rebuild': ProjectionRebuilt;
   'GET /v1/operator/log/status': unknown;
+  'PUT /v1/waybill/redaction': unknown;
+  'POST /v1/waybill/redaction': unknown;
+  'PUT /v1/waybill/redaction/erase': unknown;
+  'POST /v1/waybill/redaction/erase': unknown;
   'PUT /v1/operator/log/adopt': unknown;
   'POST /v1/operator/log/adopt': unknown;
   'PUT /v1/operator/log/restore': unknown;

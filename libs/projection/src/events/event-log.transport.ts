@@ -7,6 +7,10 @@ import type { EventStorage } from './event-window.js';
 const EVENTS_STREAM = 'EVENTS';
 /** Milliseconds of the longest silence in a response, and of the wait for a lagging replica of the stream. */
 export const READ_TIMEOUT_MS = 2_000;
+/** Bytes of messages in one file of the server, at most. */
+const FILE_BYTES = 8 * 1024 * 1024;
+/** Messages that are read at a time to be overwritten. */
+const OVERWRITTEN_AT_ONCE = 256;
 /** Milliseconds before another replica of the stream is queried. */
 const LAG_PAUSE_MS = 50;
 
@@ -72,6 +76,34 @@ export class NatsEventStorage implements EventStorage {
     const manager = await this.getManager();
     for (let part = await this.newest(); part && part.index > index; part = await this.newest())
       await manager.streams.deleteMessage(EVENTS_STREAM, part.sequence, false);
+  }
+
+  /**
+   * Removes the frames of transactions below an index, also from the disk of the server: it deletes whole files, and
+   * the messages in the file that stays are overwritten before. Cost: a request for each message of one file.
+   */
+  async removeBelow(index: number): Promise<void> {
+    const { first, last } = await this.bounds();
+    let [from, to] = [first, last + 1];
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      const [part] = await this.readParts(middle, 1, 1);
+      if (!part || part.index >= index) to = middle;
+      else from = part.sequence + 1;
+    }
+    if (from <= first) return;
+    const manager = await this.getManager();
+    let bytes = 0;
+    for (let to = from; to > first && bytes < FILE_BYTES; to = Math.max(first, to - OVERWRITTEN_AT_ONCE))
+      for (let at = Math.max(first, to - OVERWRITTEN_AT_ONCE); at < to;) {
+        const parts = await this.readParts(at, to - at, FILE_BYTES);
+        for (const { sequence, data } of parts.filter((part) => part.sequence < to)) {
+          await manager.streams.deleteMessage(EVENTS_STREAM, sequence, true);
+          bytes += data.length;
+        }
+        at = (parts.at(-1)?.sequence ?? to) + 1;
+      }
+    await manager.streams.purge(EVENTS_STREAM, { seq: from });
   }
 
   private readBatch(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {

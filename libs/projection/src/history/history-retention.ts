@@ -1,4 +1,4 @@
-import { REQUEST_WINDOW_NS } from '@waybill/state';
+import { type ClusterMetaRow, REQUEST_WINDOW_NS } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { inTransaction } from '../database/transaction.js';
@@ -38,6 +38,15 @@ export class HistoryRetention {
       types: columnTypes,
     });
     return Math.max(0, rows[0]?.index ?? 0);
+  }
+
+  /** Returns the index before which a user has had the log erased (ST-186); 0: nobody has. */
+  async erasedBefore(): Promise<number> {
+    const { rows } = await this.pool.query<{ body: ClusterMetaRow }>({
+      text: 'select body from cluster_meta',
+      types: columnTypes,
+    });
+    return rows[0]?.body.ErasedBefore ?? 0;
   }
 
   /** Returns the lowest index with a history. */

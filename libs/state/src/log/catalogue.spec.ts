@@ -62,6 +62,8 @@ it('ST-8: the numbers are those that stand in every log and in every archive', (
     RootKeyUpsert: 62,
     RootKeyDelete: 52,
     RootKeyRewrap: 102,
+    HistoryRedact: 105,
+    HistoryErase: 106,
     NodeIntroduction: 103,
     ACLTokenRekey: 104,
     VarApplyState: 50,

@@ -356,9 +356,31 @@ export interface TxnPayloads {
     /** Not in the log: the log's reader adds the content of the archive before the transaction is applied. */
     Tables?: ArchivedTables;
   };
+  /**
+   * Replaces texts in what is stored of jobs: somebody wrote a secret into a job file. Carries only new texts, never the
+   * former ones. Refused for a version that is still in use. [ST-185]
+   */
+  HistoryRedact: {
+    /** Versions of jobs: as the job, as its stored version, and as the job of its allocations. */
+    Versions: { Namespace: string; JobID: string; CreateIndex: number; Version: number; Texts: RedactedText[] }[];
+    Submissions: { Namespace: string; JobID: string; Version: number; JobModifyIndex: number; Texts: RedactedText[] }[];
+    /** Texts of ended allocations beside their job, such as messages of task events. */
+    Allocs: { ID: string; Texts: RedactedText[] }[];
+  };
+  /** The log and the events before this transaction are to be removed. [ST-186] */
+  HistoryErase: {
+    /** Says nothing. A transaction with it fills the file of the log before one that erases it (ERASE_PADDING_CHARS). */
+    Padding: string;
+  };
   Initialise: Record<string, never>;
   /** Default type of internal write paths (ST-21). It changes nothing and has no events. */
   Ignore: Record<string, never>;
+}
+
+/** A text of a row: the members and positions that lead to it, and what it reads from now on. */
+export interface RedactedText {
+  readonly Path: readonly (string | number)[];
+  readonly Text: string;
 }
 
 /** Items of a variable, sealed. */
@@ -460,6 +482,8 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   RootKeyRewrap: { number: 102, eventType: null, schemaVersion: 1 },
   NodeIntroduction: { number: 103, eventType: null, schemaVersion: 1 },
   ACLTokenRekey: { number: 104, eventType: null, schemaVersion: 1 },
+  HistoryRedact: { number: 105, eventType: null, schemaVersion: 1 },
+  HistoryErase: { number: 106, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

@@ -60,16 +60,25 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
     const name = nameOf(change);
     if (!name) continue;
     const op = change.before ? (change.after ? 'update' : 'delete') : 'create';
-    const undo = change.before ? undoOf(change.before, change.after, UNDONE_ELSEWHERE[change.table]) : null;
+    const undo = txn.type === 'HistoryRedact' ? undoOfRedaction(change) : undoOfChange(change);
     const members = undo ? [...Object.keys(undo.set), ...(undo.unset ?? [])] : [];
     const { kind, namespace, id } = name;
-    said.push({ kind, namespace, id, op, text: changeText(change, members), undo, change });
+    const text = txn.type === 'HistoryRedact' ? 'redacted' : changeText(change, members);
+    said.push({ kind, namespace, id, op, text, undo, change });
   }
   if (said.length > 0) return said;
   const meant = meantBy(txn);
   if (!meant || !isStorableName(meant)) return [];
   return [{ ...meant, op: 'none', text: '', undo: null, change: undefined }];
 }
+
+const undoOfChange = ({ table, before, after }: Change): Undo | null =>
+  before ? undoOf(before, after, UNDONE_ELSEWHERE[table]) : null;
+
+/** A redaction cannot be undone: the history has only the index of the former row (ST-185). */
+const undoOfRedaction = ({ before }: Change): Undo => ({
+  set: before && 'ModifyIndex' in before ? { ModifyIndex: before.ModifyIndex } : {},
+});
 
 /**
  * Members that the history omits. The job of an allocation is most of its size and stored once for each version beside

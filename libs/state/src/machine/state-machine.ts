@@ -7,6 +7,7 @@ import { clusterAppliers } from '../cluster/cluster.js';
 import { csiVolumeAppliers } from '../volumes/csi-volumes.js';
 import { deploymentAppliers } from '../deployments/deployments.js';
 import { evaluationAppliers } from '../evaluations/evaluations.js';
+import { historyAppliers } from '../history/history-redact.js';
 import { hostVolumeAppliers, settleHostVolumes } from '../volumes/host-volumes.js';
 import { jobAppliers } from '../jobs/jobs.js';
 import { namespaceAppliers } from '../cluster/namespaces.js';
@@ -43,6 +44,7 @@ const appliers: Appliers = {
   ...rootKeyAppliers,
   ...variableAppliers,
   ...restoreAppliers,
+  ...historyAppliers,
 };
 
 /** The outcome of applying one transaction. */

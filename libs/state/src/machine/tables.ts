@@ -47,6 +47,8 @@ export interface ClusterMetaRow {
   readonly ModifyIndex: number;
   /** Index of the last restore (EV-75); absent: there was none. */
   readonly RestoredIndex?: number;
+  /** The log and the events before this index are to be removed; absent: nobody asked for it. */
+  readonly ErasedBefore?: number;
 }
 
 /** Index of the last bootstrap of access control, which a reset must name (OP-145). */
