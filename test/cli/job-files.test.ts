@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +14,7 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'job-files-'));
-  waybill = await WaybillProcesses.startTogether();
+  waybill = await WaybillProcesses.startTogether({ WAYBILL_KEYRING_KEY: randomBytes(32).toString('hex') });
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
@@ -245,6 +246,21 @@ describe('the command line with HCL', () => {
     expect(text).toMatch(
       /^# templates\.app\[0\] in dc1\nlisten {4}= \d+\nlog_level = info\nfeature\.export = off\nfeature\.search = on\n$/,
     );
+  });
+
+  it('AG-292: examples/secret.nomad.hcl reads a variable by its identity, and restarts when it changes', async () => {
+    const at = new URL('../../examples/secret.nomad.hcl', import.meta.url).pathname;
+    await eventually('the keyring is ready', async () => {
+      return (await cli('var', 'put', '-force', 'nomad/jobs/billing', 'password=first')).code === 0;
+    });
+    expect(await cli('job', 'run', '-detach', at)).toMatchObject({ code: 0 });
+    const says = (text: string) =>
+      eventually(`its output is ${text}`, async () =>
+        (await cli('alloc', 'logs', '-job', 'billing')).out.includes(text),
+      );
+    await says('connecting with a password of 5 characters');
+    expect(await cli('var', 'put', '-force', 'nomad/jobs/billing', 'password=second')).toMatchObject({ code: 0 });
+    await says('connecting with a password of 6 characters');
   });
 
   it.each(['csi', 'multiregion'])('examples/%s.nomad.hcl is right, but needs more than one machine', async (name) => {
