@@ -331,6 +331,22 @@ describe.skipIf(whyNot !== undefined)(`networks of allocations (${whyNot ?? 'rea
     expect(rules.filter((rule) => /CNI-[0-9a-f]|CNI-DN-|172\.30\.64\.\d+\/32/.test(rule))).toEqual([]);
   });
 
+  it('NW-157: when the address of its ports is gone, an allocation fails and says so; one without ports goes on', async () => {
+    const sleep = shell('raw_exec', 'exec sleep 600');
+    const placed = await cluster.place(nodeId, [sleep], { group: network('host'), ports: [port('http', 18_081)] });
+    const plain = await cluster.place(nodeId, [sleep]);
+    for (const { ID } of [placed, plain]) await cluster.inStatus(ID, 'running');
+    await killAgent();
+    const [old, replacement] = [`${address}/24`, `${address.replace(/\d+$/, '3')}/24`];
+    machine.run(`ip addr del ${old} dev cable1 && ip addr add ${replacement} dev cable1`);
+    await startAgent();
+    const failed = await cluster.inStatus(placed.ID, 'failed');
+    expect(why(failed)).toContain(`its ports are on the address ${address}, which this machine does not have any more`);
+    expect(cluster.alloc(plain.ID).ClientStatus).toBe('running');
+    await ended(plain);
+    machine.run(`ip addr del ${replacement} dev cable1 && ip addr add ${old} dev cable1`);
+  });
+
   it('a run of these tests that is killed leaves nothing', async () => {
     const script = `
       const first = require('child_process').spawn(...${JSON.stringify(FIRST_PROCESS)}, { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -25,6 +25,7 @@ describe('the hooks of an allocation', () => {
     const context = contextOf(setup([aTask('web', FOREVER)]));
     const names = allocationHooks(context, new AllocationTasks(context, {})).map(({ name }) => name);
     expect(names).toEqual([
+      'address',
       'identities',
       'services',
       'max_run_duration',

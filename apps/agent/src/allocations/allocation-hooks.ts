@@ -1,6 +1,7 @@
 import type { AllocationContext } from './allocation-context.js';
 import type { AllocationHook } from './allocation-hook.js';
 import type { AllocationTasks } from './allocation-tasks.js';
+import { AddressHook } from './hooks/address.hook.js';
 import { AwaitPreviousAllocationsHook } from './hooks/await-previous-allocations.hook.js';
 import { CsiHook } from './hooks/csi.hook.js';
 import { GroupServicesHook } from './hooks/group-services.hook.js';
@@ -18,6 +19,7 @@ import { ServicesHook } from './hooks/services.hook.js';
 export function allocationHooks(context: AllocationContext, tasks: AllocationTasks): readonly AllocationHook[] {
   const services = new ServicesHook(context, tasks);
   return [
+    new AddressHook(context, tasks), // fails an allocation whose address the machine has lost (NW-157)
     new IdentitiesHook(context, tasks), // does nothing for an allocation without identities (AU-151 to AU-155)
     services, // precedes the hooks that read services: health and group services (AG-140 to AG-147)
     new MaxRunDurationHook(context), // ends an expired allocation (AG-77)
