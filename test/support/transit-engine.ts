@@ -51,6 +51,11 @@ export class TransitEngine {
     this.versions.push(randomBytes(32));
   }
 
+  /** The version of its key that encrypts now. */
+  get version(): number {
+    return this.versions.length;
+  }
+
   async stop(): Promise<void> {
     this.server.closeAllConnections();
     this.server.close();
@@ -72,11 +77,26 @@ export class TransitEngine {
     response.end(JSON.stringify(body));
   }
 
+  /** The token's life: what a look finds left of it, and what a renewal gives. */
+  life = { leftS: 0, ttlS: 0, renewable: false };
+  renewals = 0;
+
+  private aboutToken(path: string): Answer | undefined {
+    const { leftS, ttlS, renewable } = this.life;
+    if (path === '/v1/auth/token/lookup-self')
+      return { status: 200, body: { data: { ttl: leftS, renewable, expire_time: leftS > 0 ? 'later' : null } } };
+    if (path !== '/v1/auth/token/renew-self') return undefined;
+    this.renewals++;
+    return { status: 200, body: { auth: { lease_duration: ttlS, renewable } } };
+  }
+
   private answerTo(path: string, headers: IncomingHttpHeaders, text: string): Answer {
     if (this.mood === 'sealed') return refused(503, 'Vault is sealed');
     if (this.mood === 'moved') return { status: 307, body: {} };
     if (headers['x-vault-token'] !== this.token) return refused(403, '1 error occurred:\n\t* permission denied\n\n');
     if ((headers['x-vault-namespace'] ?? '') !== this.namespace) return refused(403, 'permission denied');
+    const aboutToken = this.aboutToken(path);
+    if (aboutToken) return aboutToken;
     const body = JSON.parse(text) as Record<string, string>;
     const bound = Buffer.from(body['associated_data'] ?? '', 'base64');
     if (path === '/v1/transit/encrypt/waybill')

@@ -3,7 +3,8 @@ export { derivedKey, KEY_BYTES, NONCE_BYTES, openText, sealText } from './sealin
 export { KeyServiceError } from './key-service-error.js';
 export { AeadWrapper, type KeyWrapper } from './key-wrapper.js';
 export { TransitWrapper } from './transit/transit-wrapper.js';
-export { transitOverHttp } from './transit/transit.transport.js';
+export { TokenRenewal } from './transit/token-renewal.js';
+export { tokenOverHttp, transitOverHttp } from './transit/transit.transport.js';
 export { newRootKey, type NewRootKey, publicKeyOf } from './root-key-material.js';
 export { Keyring, KeyringError, type KeyringDeps, type PublicJwk, type RootKeys } from './keyring.js';
 export { type Items, type Owner, type SealedItems } from './sealed-items.js';

@@ -18,6 +18,10 @@ export interface KeyWrapper {
    * or was wrapped under another wrapping key
    */
   unwrap(keyId: string, wrapped: WrappedRootKey): Promise<string>;
+  /** Says whether an older version of the wrapping key wrapped this, as far as the wrapper knows. */
+  isOutdated?(wrapped: WrappedRootKey): boolean;
+  /** Learns which version of the wrapping key wraps now. @throws KeyServiceError */
+  refresh?(): Promise<void>;
 }
 
 /**

@@ -147,6 +147,23 @@ describe('keys', () => {
     expect(await ringOf(wrapper, service).openItems(OWNER, sealed)).toEqual(ITEMS);
   });
 
+  it('OP-210: a key of an older version of the wrapping key is wrapped anew, as far as the wrapper knows versions', async () => {
+    let asked = 0;
+    const versioned: KeyWrapper = {
+      provider: 'aead',
+      wrap: (keyId, secret) => wrapper.wrap(keyId, secret),
+      unwrap: (keyId, wrapped) => wrapper.unwrap(keyId, wrapped),
+      isOutdated: (wrapped) => asked > 0 && wrapped === made[0]!.Wrapped,
+      refresh: async () => void asked++,
+    };
+    const ring = ringOf(versioned);
+    expect(rows.map((key) => ring.needsRewrapping(key))).toEqual([false, false]);
+    await ring.refreshWrapper();
+    expect(rows.map((key) => ring.needsRewrapping(key))).toEqual([true, false]);
+    await keyring.refreshWrapper(); // of a wrapper without versions
+    expect(rows.map((key) => keyring.needsRewrapping(key))).toEqual([false, false]);
+  });
+
   it('AU-178: while the key management service is away, keys in hand work, public keys are shown and tokens verified', async () => {
     let away = false;
     const leaving: KeyWrapper = {

@@ -97,10 +97,19 @@ export class Keyring {
     return this.wrapping(said.KeyID, newRootKey(wrapper, said));
   }
 
-  /** Says whether the root key was wrapped by a wrapper other than the one for new keys. */
+  /**
+   * Says whether a wrapper other than the one for new keys wrapped the root key, or an older version of the wrapping
+   * key.
+   */
   needsRewrapping({ Wrapped }: RootKey): boolean {
     const { wrapper } = this.deps;
-    return wrapper !== undefined && Wrapped.Provider !== wrapper.provider;
+    if (!wrapper) return false;
+    return Wrapped.Provider !== wrapper.provider || wrapper.isOutdated?.(Wrapped) === true;
+  }
+
+  /** Learns which version of the wrapping key wraps new keys now. @throws KeyServiceError */
+  async refreshWrapper(): Promise<void> {
+    await this.deps.wrapper?.refresh?.();
   }
 
   /** Returns the private parts of a root key, wrapped by the wrapper for new keys. @throws KeyringError */

@@ -7,10 +7,12 @@ import {
   type KeyWrapper,
   readKeyFile,
   type RootKeys,
+  TokenRenewal,
+  tokenOverHttp,
   transitOverHttp,
   TransitWrapper,
 } from '@waybill/keyring';
-import { errorText, pause } from '@waybill/model';
+import { backgroundTimers, errorText, pause } from '@waybill/model';
 import { readFile } from 'node:fs/promises';
 import type { ServiceContext } from './definition.js';
 import type { KEYRING_SETTINGS } from './keyring-settings.js';
@@ -93,6 +95,16 @@ async function transitWrapperOf(settings: KeyringSettings, process: Process): Pr
         error,
       }),
   );
+  // Lives as long as the process, which it does not keep alive.
+  void new TokenRenewal({
+    token: address.token,
+    call: tokenOverHttp(address),
+    timers: backgroundTimers,
+    logger: {
+      info: (message, fields) => logger.info(message, { ...fields }),
+      warn: (message, fields) => logger.warn(message, { ...fields }),
+    },
+  }).start();
   return wrapper;
 }
 

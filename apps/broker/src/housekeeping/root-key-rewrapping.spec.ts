@@ -4,7 +4,7 @@ import { HolderWriter } from '@waybill/roles';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, expect, it } from 'vitest';
-import { REWRAP_CHECK_MS, REWRAP_RETRY_MS, RootKeyRewrapping } from './root-key-rewrapping.js';
+import { REFRESH_MS, REWRAP_CHECK_MS, REWRAP_RETRY_MS, RootKeyRewrapping } from './root-key-rewrapping.js';
 
 const { aRootKey, uuid } = fixtures;
 const [A, B, C] = [uuid(0xa), uuid(0xb), uuid(0xc)];
@@ -17,6 +17,10 @@ let unusable: Set<string>;
 let asked: string[];
 let rewrapping: RootKeyRewrapping;
 let warnings: string[];
+/** What an older version of the key management service's key wrapped, as the rewrapper learns at a refresh. */
+let outdated: Set<string>;
+let refreshes: number;
+let refreshFails: boolean;
 /** Happens while a key is being wrapped. */
 let meanwhile: () => void;
 
@@ -29,6 +33,7 @@ beforeEach(() => {
   time = new SimulatedTime();
   state = new LocalState();
   [ids, unusable, asked, warnings, meanwhile] = [0, new Set(), [], [], () => {}];
+  [outdated, refreshes, refreshFails] = [new Set(), 0, false];
   write('Initialise', {});
   write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
   for (const KeyID of [B, A]) write('RootKeyUpsert', { Key: aRootKey({ KeyID }), Rekey: false, MustExist: false });
@@ -38,7 +43,13 @@ beforeEach(() => {
   const deps = { clock: time, timers: time, newId: () => `id-${++ids}`, region: 'global', logger };
   const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
   const rewrapper = {
-    needsRewrapping: ({ Wrapped: { Provider } }: RootKey) => Provider !== 'transit',
+    needsRewrapping: ({ Wrapped: { Provider, Data } }: RootKey) => Provider !== 'transit' || outdated.has(Data),
+    refreshWrapper: () => {
+      refreshes++;
+      if (refreshFails) return Promise.reject(new Error('away'));
+      outdated.add('of before');
+      return Promise.resolve();
+    },
     rewrapped: ({ KeyID }: RootKey) => {
       asked.push(KeyID);
       meanwhile();
@@ -99,3 +110,19 @@ it.each([
     expect(time.armedCount).toBe(0);
   },
 );
+
+it('OP-210: what an older version of the service’s key wrapped is wrapped anew after the next refresh', async () => {
+  for (let ms = 0; ms < REFRESH_MS - REWRAP_CHECK_MS; ms += REWRAP_CHECK_MS) await elapse(REWRAP_CHECK_MS);
+  expect([refreshes, asked]).toEqual([0, [A, B]]);
+  refreshFails = true;
+  await elapse(REWRAP_CHECK_MS);
+  expect([refreshes, asked, warnings]).toEqual([
+    1,
+    [A, B],
+    ['the key management service does not say which version of its key wraps'],
+  ]);
+  refreshFails = false;
+  for (let ms = 0; ms < REFRESH_MS; ms += REWRAP_CHECK_MS) await elapse(REWRAP_CHECK_MS);
+  expect([refreshes, asked]).toEqual([2, [A, B, C]]);
+  expect(wrapped()).toEqual({ [A]: 'new', [B]: 'new', [C]: 'new' });
+});

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { KeyServiceError } from '../key-service-error.js';
-import { FIRST_PAUSE_MS, MAX_ATTEMPTS, REST_MS, type TransitAnswer, TransitWrapper } from './transit-wrapper.js';
+import type { TransitAnswer } from './transit-answer.js';
+import { FIRST_PAUSE_MS, MAX_ATTEMPTS, REST_MS, TransitWrapper } from './transit-wrapper.js';
 
 /** What the service answers, one after another; the last one again and again. */
 let answers: (TransitAnswer | 'none')[];
@@ -87,5 +88,36 @@ describe('wrapping with a transit engine', () => {
     await expect(refused).rejects.not.toBeInstanceOf(KeyServiceError);
     await expect(refused).rejects.toThrow('answered 400 to decrypt: invalid ciphertext: no prefix');
     expect(await wrapper.unwrap('one', stored)).toBe('secret');
+  });
+});
+
+describe('the version of the wrapping key', () => {
+  const byVersion = (version: number) => answer(200, { data: { ciphertext: `vault:v${version}:c2VhbGVk` } });
+  const wrappedBy = (version: number) => ({ Provider: 'transit', Data: `vault:v${version}:c2VhbGVk` });
+
+  it('OP-210: an older version than the one that encrypted last is outdated, and nothing is before something was encrypted', async () => {
+    expect(wrapper.isOutdated(wrappedBy(1))).toBe(false);
+    answers = [byVersion(2)];
+    await wrapper.refresh();
+    expect(asked).toEqual(['encrypt']);
+    expect([1, 2, 3].map((version) => wrapper.isOutdated(wrappedBy(version)))).toEqual([true, false, false]);
+    expect(wrapper.isOutdated({ Provider: 'transit', Data: 'odd' })).toBe(false);
+    answers = [byVersion(10), decrypted('secret')];
+    await wrapper.wrap('one', 'secret');
+    expect([2, 9, 10].map((version) => wrapper.isOutdated(wrappedBy(version)))).toEqual([true, true, false]);
+  });
+
+  it('OP-210: a key that began anew with a low version makes nothing outdated, so that nothing is wrapped for ever', async () => {
+    answers = [byVersion(5), byVersion(1)];
+    await wrapper.refresh();
+    await wrapper.refresh();
+    expect([1, 4].map((version) => wrapper.isOutdated(wrappedBy(version)))).toEqual([false, false]);
+  });
+
+  it('a refresh that fails tells why and keeps the version', async () => {
+    answers = [byVersion(2), answer(403, { errors: ['permission denied'] })];
+    await wrapper.refresh();
+    await expect(wrapper.refresh()).rejects.toThrow('answered 403 to encrypt: permission denied');
+    expect(wrapper.isOutdated(wrappedBy(1))).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 import type { WrappedRootKey } from '@waybill/model';
 import { KeyServiceError } from '../key-service-error.js';
 import type { KeyWrapper } from '../key-wrapper.js';
+import { answerData, failureOf, type TransitAnswer } from './transit-answer.js';
 
 /** The number of attempts of one operation, the first included. */
 export const MAX_ATTEMPTS = 3;
@@ -11,15 +12,7 @@ export const FIRST_PAUSE_MS = 200;
  * and so cause requests.
  */
 export const REST_MS = 5_000;
-/** The largest number of characters that an error repeats from the service's own message. */
-const MAX_WORDS = 200;
-
 export type TransitOperation = 'encrypt' | 'decrypt';
-
-export interface TransitAnswer {
-  readonly status: number;
-  readonly text: string;
-}
 
 /** A TransitCall sends one operation. @throws KeyServiceError if there is no answer; the error says why */
 export type TransitCall = (
@@ -33,7 +26,6 @@ export interface TransitWrapperDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-const OK = 200;
 const BAD_REQUEST = 400;
 /**
  * The HTTP statuses after which the same request may succeed: not caught up (412), too many requests (429), failures,
@@ -41,7 +33,9 @@ const BAD_REQUEST = 400;
  */
 const PASSING: ReadonlySet<number> = new Set([412, 429, 500, 502, 503, 504]);
 /** The form of a ciphertext, with the version of the service's key. */
-const CIPHERTEXT = /^vault:v[1-9]\d{0,8}:[A-Za-z0-9+/]+={0,2}$/;
+const CIPHERTEXT = /^vault:v([1-9]\d{0,8}):[A-Za-z0-9+/]+={0,2}$/;
+/** The text that is encrypted only to learn which version of the service's key encrypts now. */
+const PROBE = 'waybill probe';
 
 /**
  * TransitWrapper wraps root keys with the transit engine of Vault or OpenBao. The wrapping key never leaves that
@@ -57,14 +51,16 @@ export class TransitWrapper implements KeyWrapper {
   readonly provider = 'transit';
   private restsUntilMs = 0;
   private failure: KeyServiceError | undefined;
+  /** The version of the service's key that encrypted last; undefined until something was encrypted. */
+  private version: number | undefined;
 
   constructor(private readonly deps: TransitWrapperDeps) {}
 
   /** @throws KeyServiceError */
   async wrap(keyId: string, secret: string): Promise<WrappedRootKey> {
-    const Data = await this.requestMember('encrypt', 'ciphertext', { plaintext: base64Of(secret), ...boundTo(keyId) });
+    const Data = await this.encrypted(keyId, secret);
     const Wrapped = { Provider: this.provider, Data };
-    const isReadBack = CIPHERTEXT.test(Data) && (await this.unwrap(keyId, Wrapped)) === secret;
+    const isReadBack = versionIn(Data) !== undefined && (await this.unwrap(keyId, Wrapped)) === secret;
     if (!isReadBack) throw new KeyServiceError('the key management service does not give back what it encrypted');
     return Wrapped;
   }
@@ -73,6 +69,27 @@ export class TransitWrapper implements KeyWrapper {
   async unwrap(keyId: string, { Data }: WrappedRootKey): Promise<string> {
     const plaintext = await this.requestMember('decrypt', 'plaintext', { ciphertext: Data, ...boundTo(keyId) });
     return Buffer.from(plaintext, 'base64').toString('utf8');
+  }
+
+  /**
+   * Says whether an older version of the service's key wrapped this than the one that encrypted last. A service that was
+   * given a new key with a lower version has none that is older.
+   */
+  isOutdated({ Data }: WrappedRootKey): boolean {
+    const version = versionIn(Data);
+    return version !== undefined && this.version !== undefined && version < this.version;
+  }
+
+  /** Learns which version of the service's key encrypts now. Needs no further right. @throws KeyServiceError */
+  async refresh(): Promise<void> {
+    await this.encrypted(PROBE, PROBE);
+  }
+
+  private async encrypted(keyId: string, secret: string): Promise<string> {
+    const body = { plaintext: base64Of(secret), ...boundTo(keyId) };
+    const ciphertext = await this.requestMember('encrypt', 'ciphertext', body);
+    this.version = versionIn(ciphertext) ?? this.version;
+    return ciphertext;
   }
 
   /** Returns one member of the answer. */
@@ -116,32 +133,15 @@ export class TransitWrapper implements KeyWrapper {
 const base64Of = (text: string): string => Buffer.from(text).toString('base64');
 const boundTo = (keyId: string): { readonly associated_data: string } => ({ associated_data: base64Of(keyId) });
 
-function memberOf({ status, text }: TransitAnswer, operation: TransitOperation, member: string): string {
-  const said = parsed(text);
-  if (status !== OK) {
-    const words = wordsOf(said);
-    const failure = `the key management service answered ${status} to ${operation}${words && `: ${words}`}`;
-    throw status === BAD_REQUEST && operation === 'decrypt' ? new Error(failure) : new KeyServiceError(failure);
-  }
-  const value = objectOf(objectOf(said)['data'])[member];
+function memberOf(answer: TransitAnswer, operation: TransitOperation, member: string): string {
+  if (answer.status === BAD_REQUEST && operation === 'decrypt') throw new Error(failureOf(answer, operation));
+  const value = answerData(answer, operation, 'data')[member];
   if (typeof value === 'string' && value !== '') return value;
   throw new KeyServiceError(`the answer to ${operation} has no ${member}: is this a transit engine?`);
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? { ...value } : {};
-
-/** Returns the reasons that an answer gives, in one line. */
-function wordsOf(said: unknown): string {
-  const { errors } = objectOf(said);
-  const words = Array.isArray(errors) ? errors.filter((error) => typeof error === 'string').join('; ') : '';
-  return words.replace(/\s+/g, ' ').trim().slice(0, MAX_WORDS);
+/** Returns the version of the service's key in a ciphertext, or undefined if it is no ciphertext. */
+function versionIn(ciphertext: string): number | undefined {
+  const version = CIPHERTEXT.exec(ciphertext)?.[1];
+  return version === undefined ? undefined : Number(version);
 }

@@ -2,7 +2,9 @@ import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { bytesWithin } from '@waybill/model';
 import { KeyServiceError } from '../key-service-error.js';
-import type { TransitAnswer, TransitCall, TransitOperation } from './transit-wrapper.js';
+import type { TokenCall } from './token-renewal.js';
+import type { TransitAnswer } from './transit-answer.js';
+import type { TransitCall } from './transit-wrapper.js';
 
 /** The timeout of one request in milliseconds. The service decrypts about two kilobytes. */
 export const REQUEST_TIMEOUT_MS = 3_000;
@@ -18,7 +20,7 @@ export interface TransitAddress {
   readonly key: string;
   /** The namespace is empty for the root namespace. */
   readonly namespace: string;
-  /** Returns the token. It is read for each request, because another program renews it. @throws KeyServiceError */
+  /** Returns the token. It is read for each request, because another program may write a new one. @throws KeyServiceError */
   readonly token: () => Promise<string>;
   /**
    * The certificates in PEM that sign the service's certificate. If the list is empty, the system's certificates count.
@@ -32,36 +34,52 @@ export interface TransitAddress {
  */
 export function transitOverHttp(at: TransitAddress, timeoutMs = REQUEST_TIMEOUT_MS): TransitCall {
   return async (operation, body) => {
-    const token = await at.token();
-    const timeout = AbortSignal.timeout(timeoutMs);
-    try {
-      return await wholeAnswer(await answerTo(at, { operation, token, body: JSON.stringify(body), signal: timeout }));
-    } catch (error) {
-      const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : codeOf(error);
-      throw new KeyServiceError(`the key management service cannot be reached (${reason})`, { cause: error });
-    }
+    const path = [...at.mount.split('/').filter(Boolean), operation, at.key];
+    return answerWithin(at, { method: 'POST', path, token: await at.token(), body: JSON.stringify(body) }, timeoutMs);
+  };
+}
+
+/** Looks up and renews the token itself, with the same limits. */
+export function tokenOverHttp(at: Omit<TransitAddress, 'token'>, timeoutMs = REQUEST_TIMEOUT_MS): TokenCall {
+  return (operation, token) => {
+    const method = operation === 'lookup-self' ? 'GET' : 'POST';
+    const body = method === 'GET' ? '' : '{}';
+    return answerWithin(at, { method, path: ['auth', 'token', operation], token, body }, timeoutMs);
   };
 }
 
 interface Sent {
-  readonly operation: TransitOperation;
+  readonly method: 'GET' | 'POST';
+  /** The parts of the path behind `/v1/`. */
+  readonly path: readonly string[];
   readonly token: string;
   readonly body: string;
-  readonly signal: AbortSignal;
+}
+type Server = Pick<TransitAddress, 'url' | 'namespace' | 'authorities'>;
+
+async function answerWithin(at: Server, sent: Sent, timeoutMs: number): Promise<TransitAnswer> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    return await wholeAnswer(await answerTo(at, sent, timeout));
+  } catch (error) {
+    const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : codeOf(error);
+    throw new KeyServiceError(`the key management service cannot be reached (${reason})`, { cause: error });
+  }
 }
 
-function answerTo(at: TransitAddress, { operation, token, body, signal }: Sent): Promise<IncomingMessage> {
+function answerTo(at: Server, { method, path, token, body }: Sent, signal: AbortSignal): Promise<IncomingMessage> {
   const url = new URL(at.url);
-  const parts = [...at.mount.split('/').filter(Boolean), operation, at.key].map(encodeURIComponent);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/${parts.join('/')}`;
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/${path.map(encodeURIComponent).join('/')}`;
   const headers = {
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
+    ...(body !== '' && {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    }),
     'x-vault-request': 'true',
     'x-vault-token': token,
     ...(at.namespace !== '' && { 'x-vault-namespace': at.namespace }),
   };
-  const options = { method: 'POST', headers, signal, ...(at.authorities.length > 0 && { ca: [...at.authorities] }) };
+  const options = { method, headers, signal, ...(at.authorities.length > 0 && { ca: [...at.authorities] }) };
   return new Promise((resolve, reject) => {
     const call = url.protocol === 'https:' ? tlsRequest(url, options) : plainRequest(url, options);
     call.once('error', reject);
