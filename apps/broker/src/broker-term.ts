@@ -18,7 +18,7 @@ import { Reapers } from './housekeeping/reapers.js';
 import { VariableLocks } from './housekeeping/variable-locks.js';
 import { type ItemSealer, VariableRekeying } from './housekeeping/variable-rekeying.js';
 import { type KeyRewrapper, RootKeyRewrapping } from './housekeeping/root-key-rewrapping.js';
-import { RootKeyRotation } from './housekeeping/root-key-rotation.js';
+import { RootKeyRotation, type RotationTimes } from './housekeeping/root-key-rotation.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
 export interface BrokerTermDeps {
@@ -47,6 +47,7 @@ export interface BrokerTermDeps {
   /** Undefined: the keyring is off. */
   readonly sealer?: ItemSealer | undefined;
   /** Undefined: the keyring is off. */
+  readonly rotationTimes?: RotationTimes | undefined;
   readonly rewrapper?: KeyRewrapper | undefined;
   /** Resolves when the read model has the index; absent in tests, which do not wait for it. @throws ReadModelBehindError */
   readonly waitUntilReadable?: (index: number) => Promise<void>;

@@ -64,6 +64,11 @@ export const brokerService = (subscribeToProjected: SubscribeToProjected = overN
         'job-gc': settings.WAYBILL_JOB_GC_INTERVAL / NS_PER_MS,
         'csi-volume-claim-gc': settings.WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL / NS_PER_MS,
       },
+      rotationTimes: {
+        checkMs: settings.WAYBILL_ROOT_KEY_GC_INTERVAL / NS_PER_MS,
+        rotationNs: settings.WAYBILL_ROOT_KEY_ROTATION_THRESHOLD,
+        collectionNs: settings.WAYBILL_ROOT_KEY_GC_THRESHOLD,
+      },
       makeRootKey: keyring.isOn ? makeRootKey : undefined,
       sealer: keyring.isOn ? keyring : undefined,
       rewrapper: keyring.isOn ? keyring : undefined,

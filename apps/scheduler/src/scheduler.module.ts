@@ -86,4 +86,5 @@ const thresholdsOf = (settings: Settings): Thresholds => ({
   volumeClaimNs: settings.WAYBILL_CSI_VOLUME_CLAIM_GC_THRESHOLD,
   pluginNs: settings.WAYBILL_CSI_PLUGIN_GC_THRESHOLD,
   tokenNs: settings.WAYBILL_ACL_TOKEN_GC_THRESHOLD,
+  rootKeyNs: settings.WAYBILL_ROOT_KEY_ROTATION_THRESHOLD + settings.WAYBILL_ROOT_KEY_GC_THRESHOLD,
 });

@@ -15,6 +15,9 @@ export const MAX_REAPED_VOLUMES = 256;
 /** Most tokens of one run (GC-77). */
 export const MAX_REAPED_TOKENS = 4_096;
 
+/** Most root keys of one run. A cluster has a handful. */
+export const MAX_REAPED_ROOT_KEYS = 64;
+
 /** Records of one kind to remove. */
 export type Reap =
   /** Together at most MAX_REAPED_IDS. */
@@ -26,6 +29,8 @@ export type Reap =
   | { readonly Kind: 'tokens'; readonly AccessorIDs: readonly string[]; readonly ExpiredBy: string }
   /** All one-time tokens that had expired at a time, in unix ns (GC-74). */
   | { readonly Kind: 'one-time-tokens'; readonly ExpiredByNs: number }
+  /** Root keys that are not active. Those in use stay. */
+  | { readonly Kind: 'root-keys'; readonly KeyIDs: readonly string[] }
   | { readonly Kind: 'plugins'; readonly PluginIDs: readonly string[] }
   /** Volumes whose claims the watcher should check. Nothing is removed (GC-63). */
   | { readonly Kind: 'volume-claims'; readonly Volumes: readonly Reaped[] };

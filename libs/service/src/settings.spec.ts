@@ -137,6 +137,9 @@ describe('thresholds and intervals of collection', () => {
       WAYBILL_CSI_VOLUME_CLAIM_GC_THRESHOLD: 5 * NS_PER_MINUTE,
       WAYBILL_CSI_PLUGIN_GC_THRESHOLD: NS_PER_HOUR,
       WAYBILL_ACL_TOKEN_GC_THRESHOLD: NS_PER_HOUR,
+      WAYBILL_ROOT_KEY_GC_INTERVAL: 10 * NS_PER_MINUTE,
+      WAYBILL_ROOT_KEY_GC_THRESHOLD: NS_PER_HOUR,
+      WAYBILL_ROOT_KEY_ROTATION_THRESHOLD: 720 * NS_PER_HOUR,
     });
   });
 
@@ -160,6 +163,8 @@ describe('thresholds and intervals of collection', () => {
       const claims = refusal({ WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL: text });
       expect(claims).toContain('csi_volume_claim_gc_interval should be greater than 0s');
     }
+    const rotation = refusal({ WAYBILL_ROOT_KEY_ROTATION_THRESHOLD: '0' });
+    expect(rotation).toContain('root_key_rotation_threshold should be greater than 0s');
     expect(refusal({ WAYBILL_JOB_GC_INTERVAL: 'often' })).toContain('failed to parse job_gc_interval: ');
   });
 });

@@ -248,6 +248,15 @@ export const SETTINGS = {
   WAYBILL_ACL_TOKEN_GC_THRESHOLD: duration('1h').describe(
     'scheduler: how old an expired token must be to be collected',
   ),
+  WAYBILL_ROOT_KEY_GC_INTERVAL: interval('10m', 'root_key_gc_interval').describe(
+    'broker: how often the root keys are checked: whether the next one is due, and old ones may go',
+  ),
+  WAYBILL_ROOT_KEY_GC_THRESHOLD: duration('1h').describe(
+    'broker, scheduler: how long an inactive root key that nothing uses stays after the time of its rotation',
+  ),
+  WAYBILL_ROOT_KEY_ROTATION_THRESHOLD: interval('720h', 'root_key_rotation_threshold').describe(
+    'api, broker, scheduler: age at which the next root key becomes active, the same for all; it is made and published at half of that age',
+  ),
   ...KEYRING_SETTINGS,
   ...AUDIT_SETTINGS,
   ...TLS_SETTINGS,

@@ -13,7 +13,14 @@ export * from './fixtures.js';
 export { hostVolumeUsers, usesHostVolume } from './volumes/host-volumes.js';
 export { copyOfAllocation } from './machine/hot-rows.js';
 export { deriveJobStatus } from './jobs/job-status.js';
-export { activeRootKey, isRootKeyInUse, ROOT_KEY_NOT_FOUND, rootKeysOf, signingKeyOf } from './keyring/root-keys.js';
+export {
+  activeRootKey,
+  collectableRootKeys,
+  isRootKeyInUse,
+  ROOT_KEY_NOT_FOUND,
+  rootKeysOf,
+  signingKeyOf,
+} from './keyring/root-keys.js';
 export { childRegistration } from './jobs/child-registration.js';
 export { DEFAULT_TRACKED_VERSIONS } from './jobs/job-versions.js';
 export { NODE_EVENTS_KEPT } from './nodes/node-events.js';

@@ -7,11 +7,13 @@ import { notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { discoveryDocument, maxAgeOf } from './discovery.js';
 
-/** DiscoverySettings has the issuer, the clock and the random numbers of the process. */
+/** DiscoverySettings has the issuer, the age of keys, the clock and the random numbers of the process. */
 export class DiscoverySettings {
   constructor(
     /** The issuer. It is empty if none is configured. */
     readonly issuer: string,
+    /** The age in nanoseconds at which the next root key becomes active. */
+    readonly rotationNs: number,
     readonly nowMs: () => number,
     /** Returns a number in [0, 1). */
     readonly random: () => number,
@@ -33,9 +35,9 @@ export class DiscoveryController {
   @Get('jwks.json')
   @Needs(open)
   async publicKeys(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { nowMs, random } = this.settings;
+    const { rotationNs, nowMs, random } = this.settings;
     const [keys, { rows }] = await Promise.all([this.keyring.publicKeys(), this.model.keyring.keys()]);
-    reply.header('Cache-Control', `max-age=${maxAgeOf(rows, nowMs(), random)}`);
+    reply.header('Cache-Control', `max-age=${maxAgeOf(rows, rotationNs, nowMs(), random)}`);
     sendJson(request, reply, { keys });
   }
 

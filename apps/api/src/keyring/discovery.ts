@@ -1,4 +1,4 @@
-import { msFromNs, ROOT_KEY_ROTATION_NS, type RootKey, renewalWaitMs } from '@waybill/model';
+import { msFromNs, type RootKey, renewalWaitMs } from '@waybill/model';
 
 /** The shortest time in milliseconds for which others may cache the public keys (AU-179). */
 const MIN_MAX_AGE_MS = 15 * 60_000;
@@ -6,11 +6,17 @@ const MIN_MAX_AGE_MS = 15 * 60_000;
 /**
  * Returns for how many seconds others may cache the public keys (AU-179): half of the time until the newest key is
  * replaced, and up to a tenth of that more at random, so that not all clients ask at once.
+ * @param rotationNs the age at which a key is replaced
  * @param random a number in [0, 1)
  */
-export function maxAgeOf(keys: readonly Pick<RootKey, 'CreateTime'>[], nowMs: number, random: () => number): number {
+export function maxAgeOf(
+  keys: readonly Pick<RootKey, 'CreateTime'>[],
+  rotationNs: number,
+  nowMs: number,
+  random: () => number,
+): number {
   const newestNs = Math.max(0, ...keys.map(({ CreateTime }) => CreateTime));
-  const leftMs = msFromNs(newestNs + ROOT_KEY_ROTATION_NS) - nowMs;
+  const leftMs = msFromNs(newestNs + rotationNs) - nowMs;
   return Math.floor(renewalWaitMs(leftMs, random(), MIN_MAX_AGE_MS) / 1_000);
 }
 

@@ -8,10 +8,11 @@ const agedHours = (hours: number) => ({ CreateTime: NOW_MS * 1e6 - hours * HOUR_
 
 describe('public keys', () => {
   it('AU-179: others may remember them for half of what is left of the newest key, and up to a tenth more', () => {
-    expect(maxAgeOf([agedHours(700), agedHours(1)], NOW_MS, () => 0)).toBe(1_294_200);
-    expect(maxAgeOf([agedHours(1)], NOW_MS, () => 1)).toBe(1_423_620);
+    expect(maxAgeOf([agedHours(700), agedHours(1)], 720 * HOUR_NS, NOW_MS, () => 0)).toBe(1_294_200);
+    expect(maxAgeOf([agedHours(1)], 720 * HOUR_NS, NOW_MS, () => 1)).toBe(1_423_620);
+    expect(maxAgeOf([agedHours(1)], 25 * HOUR_NS, NOW_MS, () => 0)).toBe(12 * 3_600);
     for (const keys of [[], [agedHours(719.9)], [agedHours(10_000)]])
-      expect(maxAgeOf(keys, NOW_MS, () => 0)).toBe(15 * 60);
+      expect(maxAgeOf(keys, 720 * HOUR_NS, NOW_MS, () => 0)).toBe(15 * 60);
   });
 
   it.each(['https://waybill.example.org', 'https://waybill.example.org/'])(

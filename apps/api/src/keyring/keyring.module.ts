@@ -9,7 +9,12 @@ import { KeyringController } from './keyring.controller.js';
     made(
       DiscoverySettings,
       ({ context: { settings, clock, random } }) =>
-        new DiscoverySettings(settings.WAYBILL_OIDC_ISSUER, () => clock.nowMs(), random),
+        new DiscoverySettings(
+          settings.WAYBILL_OIDC_ISSUER,
+          settings.WAYBILL_ROOT_KEY_ROTATION_THRESHOLD,
+          () => clock.nowMs(),
+          random,
+        ),
     ),
   ],
 })

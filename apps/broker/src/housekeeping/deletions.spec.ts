@@ -42,7 +42,13 @@ describe('what a core evaluation found', () => {
     ]);
   });
 
+  it('GC-85: root keys go one by one, and never those in use', () => {
+    const one = (KeyID: string) => ({ type: 'RootKeyDelete', payload: { KeyID, Force: false }, namespace: '' });
+    expect(deletionsOf({ Kind: 'root-keys', KeyIDs: ['a', 'b'] }, 42)).toEqual([one('a'), one('b')]);
+  });
+
   it.each<[Reap, string]>([
+    [{ Kind: 'root-keys', KeyIDs: ids(65) }, '64 root keys'],
     [{ Kind: 'evaluations', EvalIDs: ids(1), AllocIDs: ids(MAX_REAPED_IDS) }, '7281 evaluations and allocations'],
     [{ Kind: 'jobs', Jobs: jobs(MAX_REAPED_JOBS + 1) }, '2048 jobs'],
     [{ Kind: 'deployments', DeploymentIDs: ids(MAX_REAPED_IDS + 1) }, '7281 deployments'],

@@ -1,5 +1,12 @@
 import { LOOK_AT_VOLUME, Refusal } from '@waybill/model';
-import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_TOKENS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
+import {
+  MAX_REAPED_IDS,
+  MAX_REAPED_JOBS,
+  MAX_REAPED_ROOT_KEYS,
+  MAX_REAPED_TOKENS,
+  MAX_REAPED_VOLUMES,
+  type Reap,
+} from '@waybill/rpc';
 import type { TxnPayloads } from '@waybill/state';
 
 type DeletionType =
@@ -9,6 +16,7 @@ type DeletionType =
   | 'NodeBatchDeregister'
   | 'ACLTokenDelete'
   | 'OneTimeTokenExpire'
+  | 'RootKeyDelete'
   | 'CSIPluginDelete'
   | 'CSIVolumeClaim';
 
@@ -23,8 +31,8 @@ export type Deletion = {
 }[DeletionType];
 
 /**
- * The transactions that delete the objects of a request: one for all, but one for each plugin and each volume, so that an
- * object that is in use or gone prevents no other deletion (GC-68, GC-72).
+ * The transactions that delete the objects of a request: one for all, but one for each root key, plugin and volume, so that
+ * an object that is in use or gone prevents no other deletion (GC-68, GC-72).
  * @param scanIndex index of the state in which the objects were found
  * @throws Refusal if the request has more objects than one may have
  */
@@ -54,6 +62,9 @@ export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
     }
     case 'one-time-tokens':
       return [{ type: 'OneTimeTokenExpire', payload: { Timestamp: reap.ExpiredByNs }, namespace }];
+    case 'root-keys':
+      atMost(MAX_REAPED_ROOT_KEYS, reap.KeyIDs.length, 'root keys');
+      return reap.KeyIDs.map((KeyID) => ({ type: 'RootKeyDelete', payload: { KeyID, Force: false }, namespace }));
     case 'plugins':
       atMost(MAX_REAPED_VOLUMES, reap.PluginIDs.length, 'plugins');
       return reap.PluginIDs.map((ID) => ({ type: 'CSIPluginDelete', payload: { ID }, namespace }));

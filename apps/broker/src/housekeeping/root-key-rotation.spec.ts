@@ -61,6 +61,19 @@ it('GC-79, GC-80, GC-81: collects old inactive keys that nothing needs, and noth
   expect(due(old + 1e9)).toEqual({ kind: 'nothing' });
 });
 
+it('GC-80, GC-82: the times follow the settings', () => {
+  put({ KeyID: A });
+  put({ KeyID: B });
+  const HOUR_NS = 3_600e9;
+  const times = { rotationNs: 10 * HOUR_NS, collectionNs: 2 * HOUR_NS };
+  const dueBy = (afterNs: number) => rotationStepOf(state.tables, nowNs() + afterNs, times);
+  expect(dueBy(5 * HOUR_NS)).toEqual({ kind: 'nothing' });
+  expect(dueBy(5 * HOUR_NS + 1e9)).toEqual({ kind: 'prepublish', publishTime: nowNs() + times.rotationNs });
+  put({ KeyID: C, State: 'prepublished', PublishTime: nowNs() + 20 * HOUR_NS });
+  expect(dueBy(12 * HOUR_NS)).toEqual({ kind: 'nothing' });
+  expect(dueBy(12 * HOUR_NS + 1e9)).toEqual({ kind: 'collect', keyIds: [A] });
+});
+
 it('OP-214, AU-183: a month passes: the holder prepublishes, promotes and collects by itself, one step at a time', async () => {
   put({ KeyID: A });
   const deps = { clock: time, timers: time, newId: () => uuid(0x100 + ++ids), region: 'global', logger: silentLogger };

@@ -189,6 +189,8 @@ export class CollectingFixture {
       }
       case 'one-time-tokens':
         return [fixtures.apply(state, 'OneTimeTokenExpire', { Timestamp: reap.ExpiredByNs })];
+      case 'root-keys':
+        return reap.KeyIDs.map((KeyID) => fixtures.apply(state, 'RootKeyDelete', { KeyID, Force: false }));
       case 'plugins':
         return reap.PluginIDs.map((ID) => fixtures.apply(state, 'CSIPluginDelete', { ID }));
       case 'volume-claims':

@@ -74,6 +74,7 @@ describe('the core scheduler', () => {
       ['volumeClaimNs', 5 / 60],
       ['pluginNs', 1],
       ['tokenNs', 1],
+      ['rootKeyNs', 721],
     ]);
   });
 

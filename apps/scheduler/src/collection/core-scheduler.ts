@@ -8,6 +8,7 @@ import { collectNodes } from './nodes.js';
 import { ReapBatches, type BatchLimits } from './reap-batches.js';
 import { ScanPace, type Scan } from './scan.js';
 import { FORCED_THRESHOLDS, type Thresholds } from './thresholds.js';
+import { collectRootKeys } from './root-keys.js';
 import { collectOneTimeTokens, collectTokens } from './tokens.js';
 import { collectPlugins, wakeVolumes } from './volumes.js';
 
@@ -55,6 +56,7 @@ const EVERYTHING: readonly Collect[] = [
   collectTokens('local'),
   collectTokens('global'),
   collectOneTimeTokens,
+  collectRootKeys,
   collectNodes,
 ];
 
@@ -88,7 +90,9 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
     case 'node-gc':
       return run(collectNodes);
     case 'force-gc':
-      return everyOne(EVERYTHING, (collect) => run(collect, FORCED_THRESHOLDS));
+      return everyOne(EVERYTHING, (collect) =>
+        run(collect, { ...FORCED_THRESHOLDS, rootKeyNs: deps.thresholds.rootKeyNs }),
+      );
     case 'csi-plugin-gc':
       return run(collectPlugins);
     case 'csi-volume-claim-gc':
@@ -103,7 +107,7 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
       return run(collectTokens('global'));
     case 'root-key-rotate-gc':
     case 'variables-rekey':
-      return; // there are no such records yet
+      return; // the holder of the role broker does this itself, because only it can make a key
   }
 }
 

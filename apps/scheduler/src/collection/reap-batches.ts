@@ -87,6 +87,11 @@ export class ReapBatches {
     await this.send({ Kind: 'one-time-tokens', ExpiredByNs: expiredByNs });
   }
 
+  /** Adds root keys, all of a run in one request. */
+  async addRootKeys(keyIds: readonly string[]): Promise<void> {
+    if (keyIds.length > 0) await this.send({ Kind: 'root-keys', KeyIDs: keyIds });
+  }
+
   /** Sends the remaining batches. */
   async flush(): Promise<void> {
     await this.sendJobs();

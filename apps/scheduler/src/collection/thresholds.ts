@@ -1,4 +1,4 @@
-import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS } from '@waybill/model';
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS } from '@waybill/model';
 
 /** Ages at which records may be collected, ns (section 2 of the reference of collection). 0: any age. */
 export interface Thresholds {
@@ -12,6 +12,8 @@ export interface Thresholds {
   readonly pluginNs: number;
   /** Age of tokens, since their creation. */
   readonly tokenNs: number;
+  /** Age of root keys since their creation: the time until their rotation, and how long they stay then (GC-80). */
+  readonly rootKeyNs: number;
 }
 
 export const DEFAULT_THRESHOLDS: Thresholds = {
@@ -23,10 +25,11 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
   volumeClaimNs: 5 * NS_PER_MINUTE,
   pluginNs: NS_PER_HOUR,
   tokenNs: NS_PER_HOUR,
+  rootKeyNs: ROOT_KEY_ROTATION_NS + ROOT_KEY_COLLECTION_NS,
 };
 
-/** Thresholds of a forced collection: everything that was over before it (GC-87, GC-89). */
-export const FORCED_THRESHOLDS: Thresholds = {
+/** Thresholds of a forced collection: everything that was over before it (GC-87, GC-89). Root keys keep theirs (GC-85). */
+export const FORCED_THRESHOLDS: Omit<Thresholds, 'rootKeyNs'> = {
   evaluationNs: NS_PER_MS,
   batchEvaluationNs: NS_PER_MS,
   jobNs: NS_PER_MS,

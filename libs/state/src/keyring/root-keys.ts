@@ -56,6 +56,21 @@ export function isRootKeyInUse(
 }
 
 /**
+ * Returns the IDs of the root keys that may be collected, in order: they are inactive, were made before a time (unix ns)
+ * and are not in use (GC-80, GC-81). O(keys), and for each old key the check whether it is in use.
+ */
+export function collectableRootKeys(
+  tables: Pick<Tables, 'root_keys' | 'allocs' | 'nodes' | 'variables'>,
+  madeBeforeNs: number,
+): string[] {
+  return [...tables.root_keys.all()]
+    .filter(({ State, CreateTime }) => State === 'inactive' && CreateTime < madeBeforeNs)
+    .map(({ KeyID }) => KeyID)
+    .filter((keyId) => !isRootKeyInUse(tables, keyId))
+    .toSorted(compareText);
+}
+
+/**
  * Allowed changes of a stored key's state: a prepublished key becomes active, and one whose variables were encrypted
  * anew inactive.
  */
