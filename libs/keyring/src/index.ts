@@ -1,4 +1,5 @@
 export { readKeyFile, KeyFileError, keyFromText } from './key-file.js';
+export { type Entropy, type KeyPair, RSA_BITS, SYSTEM_ENTROPY } from './entropy.js';
 export { derivedKey, KEY_BYTES, NONCE_BYTES, openText, sealText } from './sealing.js';
 export { KeyServiceError } from './key-service-error.js';
 export { AeadWrapper, type KeyWrapper } from './key-wrapper.js';

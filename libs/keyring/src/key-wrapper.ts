@@ -1,5 +1,5 @@
 import type { WrappedRootKey } from '@waybill/model';
-import { randomBytes } from 'node:crypto';
+import { type Entropy, SYSTEM_ENTROPY } from './entropy.js';
 import { derivedKey, NONCE_BYTES, openText, sealText } from './sealing.js';
 
 /**
@@ -37,12 +37,15 @@ export class AeadWrapper implements KeyWrapper {
   readonly provider = 'aead';
   private readonly key: Buffer;
 
-  constructor(configuredKey: Buffer) {
+  constructor(
+    configuredKey: Buffer,
+    private readonly entropy: Entropy = SYSTEM_ENTROPY,
+  ) {
     this.key = derivedKey(configuredKey, PURPOSE);
   }
 
   wrap(keyId: string, secret: string): Promise<WrappedRootKey> {
-    const Data = sealText(this.key, randomBytes(NONCE_BYTES), keyId, secret);
+    const Data = sealText(this.key, this.entropy.bytes(NONCE_BYTES), keyId, secret);
     return Promise.resolve({ Provider: this.provider, Data });
   }
 

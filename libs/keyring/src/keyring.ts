@@ -1,5 +1,6 @@
 import { errorText, Refusal, type RootKey, type RootKeySpecification, type WrappedRootKey } from '@waybill/model';
 import type { KeyObject } from 'node:crypto';
+import { type Entropy, SYSTEM_ENTROPY } from './entropy.js';
 import {
   type Claims,
   type ExtraHeaders,
@@ -39,6 +40,8 @@ export interface KeyringDeps {
   readonly formerWrapper?: KeyWrapper | undefined;
   readonly keys: RootKeys;
   readonly nowMs: () => number;
+  /** SYSTEM_ENTROPY by default. */
+  readonly entropy?: Entropy;
   /** Receives a stored key that cannot be used here, each time that a caller needs it. */
   readonly onUnusable?: (keyId: string, error: Error) => void;
 }
@@ -73,9 +76,12 @@ export interface PublicJwk {
  * other keys with the public key in their row.
  */
 export class Keyring {
+  private readonly entropy: Entropy;
   private readonly held = new Map<string, Promise<RootKeyMaterial>>();
 
-  constructor(private readonly deps: KeyringDeps) {}
+  constructor(private readonly deps: KeyringDeps) {
+    this.entropy = deps.entropy ?? SYSTEM_ENTROPY;
+  }
 
   /** Says whether a wrapping key is configured. */
   get isOn(): boolean {
@@ -94,7 +100,7 @@ export class Keyring {
   async newRootKey(said: NewRootKey): Promise<RootKeySpecification> {
     const { wrapper } = this.deps;
     if (!wrapper) throw new KeyringError(NOT_CONFIGURED);
-    return this.wrapping(said.KeyID, newRootKey(wrapper, said));
+    return this.wrapping(said.KeyID, newRootKey(wrapper, said, this.entropy));
   }
 
   /**
@@ -121,7 +127,7 @@ export class Keyring {
 
   /** Encrypts items under the active key (OP-204). @throws KeyringError */
   async sealItems(owner: Owner, items: Items): Promise<SealedItems> {
-    return sealItemsWith(await this.active(), owner, items);
+    return sealItemsWith(await this.active(), owner, items, this.entropy);
   }
 
   /**

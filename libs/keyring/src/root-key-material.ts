@@ -5,15 +5,10 @@ import {
   type RootKeyState,
   type WrappedRootKey,
 } from '@waybill/model';
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { type Entropy, SYSTEM_ENTROPY } from './entropy.js';
 import type { KeyWrapper } from './key-wrapper.js';
 import { KEY_BYTES } from './sealing.js';
-
-/** The size of the key pair that signs identities, in bits (OP-215). */
-const RSA_BITS = 2_048;
-
-const generate = promisify(generateKeyPair);
 
 /** NewRootKey has the properties of a root key that are set when it is made. */
 export interface NewRootKey {
@@ -44,11 +39,15 @@ interface Secret {
   readonly RSA: string;
 }
 
-/** Makes a root key. It takes some tens of milliseconds in the thread pool. */
-export async function newRootKey(wrapper: KeyWrapper, said: NewRootKey): Promise<RootKeySpecification> {
-  const { privateKey, publicKey } = await generate('rsa', { modulusLength: RSA_BITS });
+/** Makes a root key. */
+export async function newRootKey(
+  wrapper: KeyWrapper,
+  said: NewRootKey,
+  entropy: Entropy = SYSTEM_ENTROPY,
+): Promise<RootKeySpecification> {
+  const { privateKey, publicKey } = await entropy.keyPair();
   const { KeyID, State, CreateTime, PublishTime } = said;
-  const material = { keyId: KeyID, encryptionKey: randomBytes(KEY_BYTES), privateKey, publicKey };
+  const material = { keyId: KeyID, encryptionKey: entropy.bytes(KEY_BYTES), privateKey, publicKey };
   const Wrapped = await wrapMaterial(wrapper, material);
   const PublicKey = publicPartOf(publicKey);
   return { KeyID, Algorithm: ROOT_KEY_ALGORITHM, State, CreateTime, PublishTime, PublicKey, Wrapped };

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import type { Entropy } from './entropy.js';
 import type { RootKeyMaterial } from './root-key-material.js';
 import { NONCE_BYTES, openText, sealText } from './sealing.js';
 
@@ -25,8 +25,13 @@ export interface SealedItems {
 const boundTo = (keyId: string, { Namespace, Path }: Owner): string => JSON.stringify([keyId, Namespace, Path]);
 
 /** Encrypts items with a fresh nonce, so equal items give different results each time. */
-export function sealItemsWith({ keyId, encryptionKey }: RootKeyMaterial, owner: Owner, items: Items): SealedItems {
-  const Data = sealText(encryptionKey, randomBytes(NONCE_BYTES), boundTo(keyId, owner), JSON.stringify(items));
+export function sealItemsWith(
+  { keyId, encryptionKey }: RootKeyMaterial,
+  owner: Owner,
+  items: Items,
+  entropy: Entropy,
+): SealedItems {
+  const Data = sealText(encryptionKey, entropy.bytes(NONCE_BYTES), boundTo(keyId, owner), JSON.stringify(items));
   return { KeyID: keyId, Data };
 }
 

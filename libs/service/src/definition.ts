@@ -1,5 +1,6 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { Log, LogHistory, NatsLink } from '@waybill/journal';
+import type { Entropy } from '@waybill/keyring';
 import type { Singleton } from '@waybill/roles';
 import type { Clock, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
@@ -27,6 +28,8 @@ export interface ServiceContext {
   readonly newId: () => string;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
+  /** Makes keys and nonces. */
+  readonly entropy: Entropy;
   readonly link: NatsLink;
   /** @throws if the definition requested neither state nor database */
   readonly log: Log;

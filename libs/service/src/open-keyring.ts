@@ -1,5 +1,6 @@
 import {
   AeadWrapper,
+  type Entropy,
   KeyFileError,
   keyFromText,
   Keyring,
@@ -19,7 +20,7 @@ import type { KEYRING_SETTINGS } from './keyring-settings.js';
 import type { Settings } from './settings.js';
 
 type KeyringSettings = Pick<Settings, Exclude<keyof typeof KEYRING_SETTINGS, 'WAYBILL_OIDC_ISSUER'>>;
-type Process = Pick<ServiceContext, 'clock' | 'timers' | 'logger'>;
+type Process = Pick<ServiceContext, 'clock' | 'timers' | 'logger' | 'entropy'>;
 
 /** Milliseconds in which a service logs an unusable root key at most once. */
 const UNUSABLE_LOG_MS = 60_000;
@@ -39,7 +40,7 @@ export interface KeyWrappers {
 
 /** @throws KeyFileError, KeyringSettingsError with the next step */
 export async function keyWrappersOf(settings: KeyringSettings, process: Process): Promise<KeyWrappers> {
-  const aead = await aeadWrapperOf(settings);
+  const aead = await aeadWrapperOf(settings, process.entropy);
   const transit = await transitWrapperOf(settings, process);
   const { WAYBILL_KEYRING_WRAPPER: chosen } = settings;
   if (chosen === '') {
@@ -57,18 +58,18 @@ export async function keyWrappersOf(settings: KeyringSettings, process: Process)
   return { wrapper, formerWrapper };
 }
 
-async function aeadWrapperOf(settings: KeyringSettings): Promise<KeyWrapper | undefined> {
+async function aeadWrapperOf(settings: KeyringSettings, entropy: Entropy): Promise<KeyWrapper | undefined> {
   const { WAYBILL_KEYRING_KEY_FILE: file, WAYBILL_KEYRING_KEY: text } = settings;
   if (file !== '' && text !== '')
     throw new KeyFileError('WAYBILL_KEYRING_KEY_FILE and WAYBILL_KEYRING_KEY are both set: leave one of them out');
-  if (file !== '') return new AeadWrapper(await readKeyFile(file, 'WAYBILL_KEYRING_KEY_FILE'));
+  if (file !== '') return new AeadWrapper(await readKeyFile(file, 'WAYBILL_KEYRING_KEY_FILE'), entropy);
   if (text === '') return undefined;
   const key = keyFromText(text);
   if (!key)
     throw new KeyFileError(
       'WAYBILL_KEYRING_KEY is no key: 32 bytes in hexadecimal or base64, such as "openssl rand -hex 32" prints',
     );
-  return new AeadWrapper(key);
+  return new AeadWrapper(key, entropy);
 }
 
 async function transitWrapperOf(settings: KeyringSettings, process: Process): Promise<KeyWrapper | undefined> {
@@ -160,13 +161,14 @@ async function authoritiesIn(file: string): Promise<readonly string[]> {
  * KeyringSettingsError
  */
 export async function openKeyring(
-  { settings, clock, timers, logger }: Process & Pick<ServiceContext, 'settings'>,
+  { settings, clock, timers, logger, entropy }: Process & Pick<ServiceContext, 'settings'>,
   keys: RootKeys,
 ): Promise<Keyring> {
   const loggedAtMs = new Map<string, number>();
   return new Keyring({
-    ...(await keyWrappersOf(settings, { clock, timers, logger })),
+    ...(await keyWrappersOf(settings, { clock, timers, logger, entropy })),
     keys,
+    entropy,
     nowMs: () => clock.nowMs(),
     onUnusable: (keyId, error) => {
       const nowMs = clock.nowMs();

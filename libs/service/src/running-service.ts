@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type DynamicModule, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { SYSTEM_ENTROPY } from '@waybill/keyring';
 import type { LogHistory } from '@waybill/journal';
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/roles';
 import type { Replica } from '@waybill/replica';
@@ -234,6 +235,7 @@ async function contextOf(
     timers: systemTimers,
     newId: newUuid,
     random: Math.random,
+    entropy: SYSTEM_ENTROPY,
     link,
     get log() {
       return journal ?? refuse('state or the database, without which there is no log');

@@ -1,18 +1,17 @@
 import { All, Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { Keyring } from '@waybill/keyring';
 import { encodeRootKey } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { TransactionWriter } from '@waybill/writing';
-import { randomUUID } from 'node:crypto';
 import { Needs } from '../access/needs.decorator.js';
 import { anybody, operatorCapability } from '../access/needs.js';
-import { ApiError, invalidMethod, serverFailure } from '../http/api-error.js';
+import { ApiError, invalidMethod } from '../http/api-error.js';
 import { boolParam } from '../http/query-string.js';
 import { listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { rotationOf } from './decisions/rotation.js';
+import { RootKeyWrites } from './root-key-writes.js';
 
 /** The controller of `/v1/operator/keyring` (OP-211 to OP-213). Answers show only the metadata of keys. */
 @Controller('v1/operator/keyring')
@@ -21,7 +20,7 @@ export class KeyringController {
     private readonly model: ReadModel,
     private readonly reads: Reads,
     private readonly writes: TransactionWriter,
-    private readonly keyring: Keyring,
+    private readonly rootKeys: RootKeyWrites,
   ) {}
 
   @Get('keys')
@@ -48,8 +47,7 @@ export class KeyringController {
   @Needs(operatorCapability('keyring-delete'))
   async remove(@Param('id') KeyID: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', badForce) ?? false;
-    const decision = { type: 'RootKeyDelete', payload: { KeyID, Force } } as const;
-    const { index: Index } = await this.writes.write(decision, Requester.of(request).author);
+    const Index = await this.rootKeys.remove(KeyID, Force, Requester.of(request).author);
     setWriteIndex(reply, Index);
     sendJson(request, reply, { Index });
   }
@@ -62,19 +60,10 @@ export class KeyringController {
   }
 
   private async rotate(request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { full, publishTime: PublishTime } = rotationOf(request.query, this.writes.nowMs());
-    const Key = await this.keyring.newRootKey({
-      KeyID: randomUUID(),
-      State: PublishTime === 0 ? 'active' : 'prepublished',
-      CreateTime: this.writes.nowNs(),
-      PublishTime,
-    });
-    const payload = { Key, Rekey: full, MustExist: false };
-    const { index: Index } = await this.writes.write({ type: 'RootKeyUpsert', payload }, Requester.of(request).author);
-    const { row } = await this.model.keyring.key(Key.KeyID);
-    if (!row) throw serverFailure('the new root key was deleted meanwhile');
+    const rotation = rotationOf(request.query, this.writes.nowMs());
+    const { key, index: Index } = await this.rootKeys.rotate(rotation, Requester.of(request).author);
     setWriteIndex(reply, Index);
-    sendJson(request, reply, { Key: encodeRootKey(row), Index });
+    sendJson(request, reply, { Key: encodeRootKey(key), Index });
   }
 }
 
