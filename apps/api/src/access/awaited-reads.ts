@@ -18,8 +18,8 @@ export interface AwaitedReadsDeps {
 
 /**
  * AwaitedReads reads rows that this API may not have read yet. A machine may be ahead of the projection for a moment:
- * it shows a key or an allocation that the log has and PostgreSQL does not. A read that finds nothing is repeated when
- * the rows change, and once more after AWAIT_MS.
+ * it shows a key or an allocation that the log has and PostgreSQL does not. A read that finds nothing is repeated at
+ * once, when the rows change, and once more after AWAIT_MS.
  * Limit: `most`. If so many requests wait, a read that finds nothing is not repeated.
  */
 export class AwaitedReads {
@@ -27,13 +27,20 @@ export class AwaitedReads {
 
   constructor(private readonly deps: AwaitedReadsDeps) {}
 
-  /** @returns undefined if there is no such row @throws the errors of `read`; TooManyWatchesError */
-  async of<Row>(keys: readonly WatchKey[], read: () => Promise<Row | undefined>): Promise<Row | undefined> {
+  /**
+   * @param readAgain reads what `read` may have remembered for too long
+   * @returns undefined if there is no such row @throws the errors of `read` and `readAgain`; TooManyWatchesError
+   */
+  async of<Row>(
+    keys: readonly WatchKey[],
+    read: () => Promise<Row | undefined>,
+    readAgain = read,
+  ): Promise<Row | undefined> {
     const found = await read();
     if (found !== undefined || this.waiting >= this.deps.most) return found;
     this.waiting++;
     try {
-      return await this.whenChanged(keys, read);
+      return await this.whenChanged(keys, readAgain);
     } finally {
       this.waiting--;
     }

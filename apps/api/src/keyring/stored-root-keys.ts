@@ -13,8 +13,9 @@ export interface StoredRootKeysDeps {
 
 /**
  * Returns the root keys of the read model. All keys are read at once and remembered until one changes; there are a
- * handful. A read of a missing key by its ID waits for it (AU-144), because a machine may have a token that the key has
- * just signed.
+ * handful. A key that is not among them is read anew, because an API that hears no announcements does not know of a
+ * rotation (OP-206). A read of a missing key by its ID also waits for it (AU-144), because a machine may have a token
+ * that the key has just signed.
  */
 export function storedRootKeys({ model, feed, clock }: StoredRootKeysDeps): RootKeys {
   const recent = new RecentReads<readonly RootKey[]>({
@@ -25,10 +26,21 @@ export function storedRootKeys({ model, feed, clock }: StoredRootKeysDeps): Root
   });
   feed.onChange(['root_keys'], () => recent.clearValues());
   const all = (): Promise<readonly RootKey[]> => recent.of('', async () => (await model.keyring.keys()).rows);
+  const allAnew = (): Promise<readonly RootKey[]> => {
+    recent.clearValues();
+    return all();
+  };
   const awaited = new AwaitedReads({ feed, clock, most: MAX_AWAITING });
   return {
     all,
-    find: (keyId) => awaited.of([['root_keys', keyId]], async () => (await all()).find(({ KeyID }) => KeyID === keyId)),
+    find: (keyId) => {
+      const among = async (keys: Promise<readonly RootKey[]>) => (await keys).find(({ KeyID }) => KeyID === keyId);
+      return awaited.of(
+        [['root_keys', keyId]],
+        () => among(all()),
+        () => among(allAnew()),
+      );
+    },
     active: async () => (await all()).find(({ State }) => State === 'active'),
   };
 }

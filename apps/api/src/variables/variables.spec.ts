@@ -1,4 +1,5 @@
-import { FakeTime } from '@waybill/model';
+import { KeyringError } from '@waybill/keyring';
+import { FakeTime, type Variable } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { asService, TransactionWriter } from '@waybill/writing';
@@ -18,6 +19,9 @@ let keys: string[];
 let seals: number;
 let requestIds: string[];
 let variables: Variables;
+/** The rows that are read, one after the other; the last one from then on. */
+let rows: (Variable | undefined)[];
+let readRows: number;
 
 beforeEach(() => {
   state = new LocalState(fixtures.aMachine());
@@ -27,11 +31,12 @@ beforeEach(() => {
     MustExist: false,
   });
   [seals, requestIds] = [0, []];
+  [rows, readRows] = [[undefined], 0];
   variables = new Variables({
     rpc: { ask: () => Promise.reject(new Error('nobody is asked')) },
     model: {
       variables: {
-        variable: async () => ({ index: 1, row: undefined }),
+        variable: async () => ({ index: 1, row: rows[Math.min(readRows++, rows.length - 1)] }),
         variables: () => Promise.reject(new Error('nothing is listed')),
       },
       txnVerdict: async () => undefined,
@@ -52,7 +57,10 @@ beforeEach(() => {
     }),
     keyring: {
       sealItems: async () => ({ KeyID: keys[Math.min(seals++, keys.length - 1)] ?? '', Data: 'c2VhbGVk' }),
-      openItems: () => Promise.reject(new Error('nothing is opened')),
+      openItems: async (_, { KeyID }) => {
+        if (!state.tables.root_keys.has(KeyID)) throw new KeyringError(`root key ${KeyID} not found`);
+        return { by: KeyID };
+      },
     },
   });
 });
@@ -77,4 +85,19 @@ it('a key that goes again and again ends in an answer, and stores nothing', asyn
   keys = ['deleted'];
   await expect(put()).rejects.toThrow('try again');
   expect([seals, state.tables.variables.size]).toEqual([3, 0]);
+});
+
+it('OP-206, OP-212: a variable that was encrypted anew while it was read is read again', async () => {
+  rows = [fixtures.aVariable({ KeyID: 'removed' }), fixtures.aVariable({ KeyID: 'present', ModifyIndex: 9 })];
+  expect(await variables.readVariable(access, owner)).toMatchObject({
+    value: { Items: { by: 'present' }, ModifyIndex: 9 },
+  });
+});
+
+it('OP-206: a variable whose key is gone is an error that names the key, and a deleted one is not there', async () => {
+  rows = [fixtures.aVariable({ KeyID: 'removed' })];
+  await expect(variables.readVariable(access, owner)).rejects.toThrow('root key removed not found');
+  expect(readRows).toBe(2);
+  [rows, readRows] = [[fixtures.aVariable({ KeyID: 'removed' }), undefined], 0];
+  expect(await variables.readVariable(access, owner)).toMatchObject({ value: undefined });
 });

@@ -1,6 +1,6 @@
-import type { Items, Keyring, Owner } from '@waybill/keyring';
+import { type Items, type Keyring, KeyringError, type Owner } from '@waybill/keyring';
 import { encodeVariableMetadata, formatDuration, type ShownLock, type Variable, type WireObject } from '@waybill/model';
-import type { ReadModel, VariableListOptions, VariableReads } from '@waybill/projection';
+import type { Found, ReadModel, VariableListOptions, VariableReads } from '@waybill/projection';
 import { renewLock, type Rpc, type CallUser, UserRpc } from '@waybill/rpc';
 import { type VariableChange, variableOutcome, type VariableOutcome, type WrittenVariable } from '@waybill/state';
 import type { Author, TransactionWriter, Written } from '@waybill/writing';
@@ -56,9 +56,9 @@ export class Variables {
   }
 
   /** @throws KeyringError if its items cannot be decrypted (OP-206) */
-  async readVariable(access: RequestAccess, { Namespace, Path }: Owner): Promise<ReadResult> {
-    const { index, row } = await this.deps.model.variables.variable(Namespace, Path);
-    return { index, value: row && (await this.decryptVariable(row, lockFor(access))) };
+  async readVariable(access: RequestAccess, owner: Owner): Promise<ReadResult> {
+    const { index, row, items } = await this.readDecrypted(owner);
+    return { index, value: row && { ...encodeVariableMetadata(row, lockFor(access)), Items: items } };
   }
 
   /** @throws Refusal, KeyringError, and the errors of writing */
@@ -137,16 +137,35 @@ export class Variables {
     const { Namespace, Path } = owner;
     const nothing = { status: 409, index: 0, body: { Namespace, Path } } as const;
     if (Conflict.Why === 'lock') return nothing;
-    const { row } = await this.deps.model.variables.variable(Namespace, Path);
-    if (!row) return nothing;
     const lock = access.caller.acl.isManagement() ? 'withoutId' : 'hidden';
     const mayRead = access.has({ kind: 'variable', capability: 'read' }, { namespace: Namespace, path: Path });
-    const body = mayRead ? await this.decryptVariable(row, lock) : encodeVariableMetadata(row, lock);
+    const { row, items } = mayRead
+      ? await this.readDecrypted(owner)
+      : { ...(await this.deps.model.variables.variable(Namespace, Path)), items: undefined };
+    if (!row) return nothing;
+    const body = { ...encodeVariableMetadata(row, lock), ...(items && { Items: items }) };
     return { status: 409, index: row.ModifyIndex, body };
   }
 
-  private async decryptVariable(row: Variable, lock: ShownLock): Promise<WireObject> {
-    return { ...encodeVariableMetadata(row, lock), Items: await this.deps.keyring.openItems(row, row) };
+  /**
+   * Reads and decrypts a variable. A full rotation may encrypt it anew, and an operator may then remove its former key,
+   * after the row was read and before the key is. The row is therefore read again if its key is missing.
+   * @throws KeyringError
+   */
+  private async readDecrypted({ Namespace, Path }: Owner): Promise<Found<Variable> & { readonly items?: Items }> {
+    const { model, keyring } = this.deps;
+    for (let missing: KeyringError | undefined, keyId = ''; ;) {
+      const found = await model.variables.variable(Namespace, Path);
+      const { row } = found;
+      if (!row) return found;
+      if (missing && row.KeyID === keyId) throw missing;
+      try {
+        return { ...found, items: await keyring.openItems(row, row) };
+      } catch (error) {
+        if (!(error instanceof KeyringError)) throw error;
+        [missing, keyId] = [error, row.KeyID];
+      }
+    }
   }
 }
 
