@@ -13,6 +13,7 @@ import { reportDefects } from './checks/service-defects.js';
 import { SharedApplications } from './checks/shared-application.js';
 import { Variables } from './checks/variables.js';
 import { VolumeClaims } from './checks/volume-claims.js';
+import { CLUSTER_KEY, KeysRun } from './keys/keys-run.js';
 import type { Report } from './checks/violation.js';
 import type { SeededRandom } from './kernel/seeded-random.js';
 import type { Simulator } from './kernel/simulator.js';
@@ -26,10 +27,13 @@ export interface ClusterSize {
   readonly servers: number;
   readonly machines: number;
   readonly access?: boolean;
+  readonly keys?: boolean;
 }
 
 /** Where users read, Postgres refuses no namespace, for it would be missing in lists of all namespaces. */
 const SPARED_FOR_READERS = new Set(['namespaces'] as const);
+/** A root key that Postgres refused would make its variables unreadable. */
+const SPARED_FOR_KEYS = new Set(['root_keys'] as const);
 /** Machines are of one of these classes, which some jobs ask for. */
 const NODE_CLASSES = ['small', 'large'];
 /** Machines through which the servers reach the provider of disks. */
@@ -48,7 +52,10 @@ export class Cluster {
   readonly movedDisks: MovedDisks;
   readonly hostVolumes: HostVolumeDirectories;
   readonly restores: RestoredStates;
-  readonly variables: Variables;
+  /** Undefined in a run with a keyring, which has other variables. */
+  readonly variables: Variables | undefined;
+  /** Clients and judgement of variables, locks and root keys, in a run with a keyring. */
+  readonly keys: KeysRun | undefined;
   /** Judges what is read, in a run with access control. */
   readonly readers: Readers | undefined;
   /** Decides when the log has lost its end. */
@@ -82,12 +89,17 @@ export class Cluster {
     this.movedDisks = new MovedDisks(this.reference, this.machines, report);
     this.hostVolumes = new HostVolumeDirectories(this.reference, this.machines);
     this.restores = new RestoredStates(this.reference, report);
-    this.variables = new Variables(this.reference, this.lostEnds, () => simulator.nowMs, report);
+    if (!size.keys) this.variables = new Variables(this.reference, this.lostEnds, () => simulator.nowMs, report);
     this.operator = new LogOperator(this.world, this.servers, random.fork('operator'));
     if (size.access) {
       this.world.hasAccessControl = true;
       this.world.postgres.spares = SPARED_FOR_READERS;
       this.readers = new Readers(this.reference, this.world.postgres.everRefused, report);
+    }
+    if (size.keys) {
+      this.world.clusterKey = CLUSTER_KEY;
+      this.world.postgres.spares = SPARED_FOR_KEYS;
+      this.keys = new KeysRun(this, random.fork('keys'), report);
     }
     new Lies(this.reference, report);
     reportDefects(this.world.calls, report);
@@ -95,6 +107,7 @@ export class Cluster {
 
   start(): void {
     this.world.initialise();
+    void this.keys?.begin();
     for (const server of this.servers) server.start();
     for (const machine of this.machines) machine.powerOn();
   }
@@ -123,5 +136,6 @@ export class Cluster {
       machine.powerOn();
       machine.startAgent();
     }
+    this.keys?.repair();
   }
 }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { type AnySize, SHORT_RUN, SMALL_RUN } from './run-plan.js';
 import { seedRange } from './seeds.js';
 
-export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--regions N] [--access] [--jobs N] [--mutation NAME] [--no-shrink]
+export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--regions N] [--access | --keys] [--jobs N] [--mutation NAME] [--no-shrink]
 
   --seed N         one run; says what it came to
   --seeds A..B     these seeds, until one fails
@@ -11,6 +11,7 @@ export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes
   --small          fewer machines and actions, as in the test suite
   --regions N      1 or 2 of them in each run (default: 2 in every eighth seed)
   --access         with access control: users read with tokens, and no answer shows what they may not see
+  --keys           with a keyring: clients use variables and locks while root keys are rotated and removed
   --jobs N         runs at once, each in a process of its own (default: one for each core); what is found is the same
   --mutation NAME  with a known bug switched on; a wrong name lists them
   --no-shrink      tell the story of the failed run as it is
@@ -45,15 +46,19 @@ export function readCommandLine(args: readonly string[], fresh: number): Wanted 
       small: { type: 'boolean', default: false },
       regions: { type: 'string' },
       access: { type: 'boolean', default: false },
+      keys: { type: 'boolean', default: false },
       jobs: { type: 'string' },
       mutation: { type: 'string' },
       'no-shrink': { type: 'boolean', default: false },
     },
   });
+  if (values.access && values.keys) throw new UsageError('--access and --keys: one of them at a time');
+  if (values.keys && values.regions === '2') throw new UsageError('--keys: runs have one region');
   const size = {
     ...(values.small ? SMALL_RUN : SHORT_RUN),
     ...regionsOf(values.regions),
     ...(values.access && { access: true }),
+    ...(values.keys && { keys: true }),
   };
   const jobs = values.jobs === undefined ? availableParallelism() : wholeNumber('--jobs', values.jobs);
   if (jobs === 0) throw new UsageError('--jobs: somebody has to do it');

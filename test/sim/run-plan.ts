@@ -2,6 +2,8 @@ import { ACCESS_WORKLOAD, FIRST_ACCESS_EVENTS, isWithReaders } from './access/ac
 import { FAULTS, POWER_FAULTS } from './faults/faults.js';
 import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
+import { KEY_ACTIONS } from './keys/key-actions.js';
+import { stretched } from './keys/keys-plan.js';
 import { SeededRandom } from './kernel/seeded-random.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
 import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
@@ -23,6 +25,8 @@ export interface RunSize {
   readonly regions: 1 | 2;
   /** Access control is on, and users read: access/. */
   readonly access?: boolean;
+  /** The keyring is on, and clients use variables, locks and root keys: keys/. */
+  readonly keys?: boolean;
 }
 
 /** Before it is known how many regions a seed has. */
@@ -58,7 +62,7 @@ const EVENTS = {
 type Catalogue = Readonly<Record<string, readonly [weight: number, what: unknown]>>;
 
 export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
-  const { regions = seed % TWO_REGIONS_EVERY === 0 && !size.access ? 2 : 1 } = size;
+  const { regions = seed % TWO_REGIONS_EVERY === 0 && !size.access && !size.keys ? 2 : 1 } = size;
   const { actions, faults } = EVENTS[regions];
   const random = new SeededRandom(`plan ${seed}`);
   const events: PlannedEvent[] = [];
@@ -76,7 +80,9 @@ export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
     if (at > end) break;
     events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
   }
-  events.push(...variableEvents(seed, size, end), ...hostileEvents(seed, end), ...powerEvents(seed, end));
+  if (!size.keys) events.push(...variableEvents(seed, size, end));
+  events.push(...hostileEvents(seed, end), ...powerEvents(seed, end));
+  if (size.keys) return { ...size, regions, seed, events: keyEvents(seed, size, events, end) };
   const all = size.access ? [...events.filter(isWithReaders), ...accessEvents(seed, size, end)] : events;
   return { ...size, regions, seed, events: all.toSorted((a, b) => a.atMs - b.atMs) };
 }
@@ -144,6 +150,25 @@ function accessEvents(seed: number, { actions }: Pick<RunSize, 'actions'>, endMs
     luck: `${seed} access ${n}`,
   }));
   return [...first, ...others];
+}
+
+/** Of the other actions, how many times as many. */
+const KEYS_SHARE = 4;
+
+/** By luck of their own too, and all of the run over a longer time. */
+function keyEvents(
+  seed: number,
+  { actions }: Pick<RunSize, 'actions'>,
+  events: readonly PlannedEvent[],
+  endMs: number,
+) {
+  const random = new SeededRandom(`plan of keys ${seed}`);
+  const others = eventsUntil(endMs, random, actions * KEYS_SHARE, (n) => ({
+    kind: 'action',
+    name: pickWeighted(KEY_ACTIONS, random),
+    luck: `${seed} key ${n}`,
+  }));
+  return stretched([...events, ...others], random, SETTLE_MS).toSorted((a, b) => a.atMs - b.atMs);
 }
 
 /** So many, at any time. */

@@ -40,9 +40,20 @@ export async function firstToCatch(
     const failed = await firstFailure(rest(untried), size).finally(undo);
     if (!failed) return undefined;
     runs += failed.runs;
-    if (!(await simulate(failed.plan)).failure) return { ...failed, runs };
+    if (await isSound(failed.plan)) return { ...failed, runs };
   }
 }
+
+/** Whether a run of product code fails in no way. Several mutations are caught in the same run, which is done once. */
+function isSound(plan: RunPlan): Promise<boolean> {
+  const { events: _events, ...size } = plan;
+  const key = JSON.stringify(size);
+  const known = soundRuns.get(key) ?? simulate(plan).then(({ failure }) => failure === undefined);
+  soundRuns.set(key, known);
+  return known;
+}
+
+const soundRuns = new Map<string, Promise<boolean>>();
 
 /** What an iterator has left; ending the loop over it does not end the iterator. */
 function* rest(untried: Iterator<number>): Generator<number> {

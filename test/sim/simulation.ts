@@ -12,6 +12,7 @@ import { BEGINNING_MS, Simulator } from './kernel/simulator.js';
 import type { PlannedEvent, RunPlan } from './run-plan.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
 import { ACCESS_EVENTS } from './access/access-plan.js';
+import { KEY_ACTIONS } from './keys/key-actions.js';
 import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
 
 const FAULTS_BY_NAME: Faults = { ...FAULTS, ...POWER_FAULTS, ...REGION_FAULTS, ...HOSTILE_FAULTS };
@@ -27,7 +28,7 @@ export interface RunResult {
   readonly faults: ReadonlySet<string>;
   /** By action, how often a user was told that it is done. */
   readonly acknowledged: ReadonlyMap<string, number>;
-  /** What readers were given and what was judged of it, by kind; empty without access control. */
+  /** What readers or clients of variables were given, by kind; empty without access control and keyring. */
   readonly judged: ReadonlyMap<string, number>;
   /** Simulated time, milliseconds. */
   readonly simulatedMs: number;
@@ -61,7 +62,7 @@ export async function simulate(plan: RunPlan): Promise<RunResult> {
     events: simulator.eventCount,
     faults: new Set(plan.events.filter(({ kind }) => kind === 'fault').map(({ name }) => name)),
     acknowledged: federation.acknowledged,
-    judged: federation.clusters[0]?.readers?.judged ?? new Map(),
+    judged: federation.clusters[0]?.readers?.judged ?? federation.clusters[0]?.keys?.judged ?? new Map(),
     simulatedMs: simulator.nowMs - BEGINNING_MS,
     failure,
     clusters: federation.clusters,
@@ -78,7 +79,7 @@ async function perform(plan: RunPlan, federation: Federation): Promise<void> {
   await new RestCheck(federation).comeToRest();
 }
 
-const ALL_ACTIONS = { ...VARIABLE_ACTIONS, ...ACTIONS_IN_REGIONS, ...ACTIONS, ...ACCESS_EVENTS };
+const ALL_ACTIONS = { ...KEY_ACTIONS, ...VARIABLE_ACTIONS, ...ACTIONS_IN_REGIONS, ...ACTIONS, ...ACCESS_EVENTS };
 
 /** To one of the regions. */
 function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Federation): void {

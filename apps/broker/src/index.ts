@@ -8,3 +8,5 @@ export { PlanApplier, type PlanApplierDeps } from './plans/plan-applier.js';
 export { PlanQueue } from './plans/plan-queue.js';
 export { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 export { VariableLocks } from './housekeeping/variable-locks.js';
+export { RootKeyRotation } from './housekeeping/root-key-rotation.js';
+export { VariableRekeying } from './housekeeping/variable-rekeying.js';

@@ -12,6 +12,7 @@ import type { Simulator } from './simulator.js';
  */
 export class SimulatedProcess implements Clock, Timers {
   private dead = false;
+  private readonly ends = new Set<() => void>();
   private pausedUntilMs = 0;
   private stalledUntilMs = 0;
   private offsetMs = 0;
@@ -67,6 +68,14 @@ export class SimulatedProcess implements Clock, Timers {
 
   kill(): void {
     this.dead = true;
+    for (const run of this.ends) run();
+    this.ends.clear();
+  }
+
+  /** Called when it is killed, as a peer hears of it whose connection ends. @returns stops it */
+  onEnd(run: () => void): () => void {
+    this.ends.add(run);
+    return () => this.ends.delete(run);
   }
 
   pause(forMs: number): void {

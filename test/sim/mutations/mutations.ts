@@ -1,6 +1,7 @@
 import { Agent, HealthWatch, LeftMounts } from '@waybill/agent';
 import { AclCache, type PolicySource } from '@waybill/acl';
 import {
+  AwaitedReads,
   Callers,
   CallerWatch,
   CurrentJobs,
@@ -11,7 +12,15 @@ import {
   Variables,
   Writer,
 } from '@waybill/api';
-import { BlockedEvals, Broker, type Dequeued, EvalBroker, VariableLocks } from '@waybill/broker';
+import {
+  BlockedEvals,
+  Broker,
+  type Dequeued,
+  EvalBroker,
+  RootKeyRotation,
+  VariableLocks,
+  VariableRekeying,
+} from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
 import {
   CLAIM_STATE,
@@ -25,7 +34,7 @@ import {
 } from '@waybill/model';
 import { LogHistory } from '@waybill/journal';
 import { AllocQueries, PreviousDisks } from '@waybill/nodes';
-import { SharedTexts } from '@waybill/projection';
+import { ProjectionFeed, SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
 import type { AllocsByIdRequest } from '@waybill/rpc';
 import {
@@ -33,6 +42,7 @@ import {
   namespacedKey,
   NodeLoads,
   StateMachine,
+  type Tables,
   type Txn,
   type VariableChange,
   type Write,
@@ -50,6 +60,8 @@ export interface Mutation {
   readonly regions?: 1 | 2;
   /** In runs with access control. */
   readonly access?: true;
+  /** In runs with a keyring. */
+  readonly keys?: true;
   /** @returns the way back */
   readonly apply: () => () => void;
 }
@@ -91,10 +103,24 @@ interface CallerLooks {
   readonly options: object;
 }
 
+/** The parts of a keeper of the times of locks that the mutation of its terms needs. */
+interface LockTimes {
+  readonly deps: { readonly tables: Pick<Tables, 'variables'> };
+  running: boolean;
+  track(row: Variable): void;
+}
+
+/** The part of a rotation that the mutation of its clock changes. */
+interface RotationSteps {
+  readonly deps: { readonly clock: Clock };
+}
+
 /** Of a caller, on which rows their rights depend. */
 interface RightsOfCaller {
   readonly grants: { readonly roles: readonly unknown[] } | undefined;
 }
+
+const MONTH_MS = 30 * 24 * 3_600_000;
 
 const rulesByName = new WeakMap<object, Map<string, PolicySource>>();
 
@@ -445,6 +471,155 @@ export const MUTATIONS: readonly Mutation[] = [
         (original) =>
           function (this: never, row: Variable, lock: VariableLock, held: unknown) {
             return Reflect.apply(original, this, [row, { ...lock, TTL: lock.TTL / 10, LockDelay: 0 }, held] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'the delay of a lock is forgotten',
+    seed: 12,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        VariableLocks,
+        'startTimer',
+        (original) =>
+          function (this: never, row: Variable, lock: VariableLock, held: unknown) {
+            return Reflect.apply(original, this, [row, { ...lock, LockDelay: 0 }, held] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'a new holder gives locks what it thinks is left of their time',
+    seed: 9,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        VariableLocks,
+        'start',
+        () =>
+          function (this: LockTimes) {
+            this.running = true;
+            for (const row of this.deps.tables.variables.all())
+              if (row.Lock) this.track({ ...row, Lock: { ...row.Lock, TTL: row.Lock.TTL / 4 } });
+          } as never,
+      ),
+  },
+  {
+    name: 'a write with the ID of an ended lock counts',
+    seed: 12,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'apply',
+        (original) =>
+          function (this: StateMachine, txn: Txn) {
+            if (txn.type !== 'VarApplyState' || txn.payload.Op !== 'set' || txn.payload.LockID === '')
+              return Reflect.apply(original, this as never, [txn as never]);
+            const row = this.tables.variables.get(namespacedKey(txn.namespace, txn.payload.Path));
+            const payload = { ...txn.payload, LockID: row?.Lock?.ID ?? '' };
+            return Reflect.apply(original, this as never, [{ ...txn, payload } as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'a write notes its items as its reason',
+    seed: 12,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        Variables,
+        'applySealed',
+        (original) =>
+          function (this: never, author: object, owner: unknown, wanted: object) {
+            const reason = 'items' in wanted ? JSON.stringify(wanted.items) : '';
+            return Reflect.apply(original, this, [{ ...author, reason }, owner, wanted] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'a root key is removed while it is used',
+    seed: 12,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'apply',
+        (original) =>
+          function (this: never, txn: Txn) {
+            const forced = txn.type === 'RootKeyDelete' ? { ...txn, payload: { ...txn.payload, Force: true } } : txn;
+            return Reflect.apply(original, this, [forced as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'a published root key is used at the next check',
+    seed: 5,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        RootKeyRotation,
+        'runPass',
+        (original) =>
+          function (this: RotationSteps) {
+            const { clock } = this.deps;
+            const ahead = { ...this.deps, clock: { nowMs: () => clock.nowMs() + MONTH_MS } };
+            return Reflect.apply(original, Object.create(this, { deps: { value: ahead } }) as never, []);
+          } as never,
+      ),
+  },
+  {
+    name: 'the former keys of a full rotation never rest',
+    seed: 12,
+    keys: true,
+    apply: () => replaceMethod(VariableRekeying, 'retire', () => async () => {}),
+  },
+  {
+    name: 'variables are encrypted anew over newer writes',
+    seed: 12,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'apply',
+        (original) =>
+          function (this: StateMachine, txn: Txn) {
+            if (txn.type !== 'VarApplyState' || !txn.fence || txn.payload.Op !== 'cas')
+              return Reflect.apply(original, this as never, [txn as never]);
+            const row = this.tables.variables.get(namespacedKey(txn.namespace, txn.payload.Path));
+            const payload = { ...txn.payload, CheckIndex: row?.ModifyIndex ?? 0, LockID: row?.Lock?.ID ?? '' };
+            return Reflect.apply(original, this as never, [{ ...txn, payload } as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'blocking reads of variables wake for nothing',
+    seed: 12,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        ProjectionFeed,
+        'receive',
+        (original) =>
+          function (this: never, announcement: Parameters<ProjectionFeed['receive']>[0]) {
+            const entries = announcement.entries.map((entry) => {
+              return { ...entry, keys: entry.keys.filter(([table]) => table !== 'variables') };
+            });
+            return Reflect.apply(original, this, [{ ...announcement, entries } as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'an API knows the root keys that it has read first',
+    seed: 1,
+    keys: true,
+    apply: () =>
+      replaceMethod(
+        AwaitedReads,
+        'of',
+        (original) =>
+          function (this: never, ...[keys, read]: unknown[]) {
+            return Reflect.apply(original, this, [keys, read] as never);
           } as never,
       ),
   },

@@ -20,6 +20,14 @@ const ANSWERS = new Set([
 /** Texts of defects, whatever error carries them over the network. */
 const DEFECT = /is not a function|Cannot read propert|is not defined|is not iterable|undefined \(reading/;
 
+/** Users receive outages and refusals, never defects. */
+export function expectAnswer(action: string, error: unknown, report: Report): void {
+  if (error instanceof InvariantError) return report(error.invariant, `${action}: ${error.details}`);
+  const named = error instanceof Error ? error : new Error(String(error));
+  if (!ANSWERS.has(named.name) || DEFECT.test(named.message))
+    report('answer', `${action} failed with ${named.name}: ${named.message}`);
+}
+
 /** Another region by which what is asked may come, and its link to where it is asked for. */
 export interface Detour {
   readonly servers: readonly Server[];
@@ -58,9 +66,6 @@ export class User {
   }
 
   private refused(action: string, error: unknown): void {
-    if (error instanceof InvariantError) return this.report(error.invariant, `${action}: ${error.details}`);
-    const named = error instanceof Error ? error : new Error(String(error));
-    if (!ANSWERS.has(named.name) || DEFECT.test(named.message))
-      this.report('answer', `${action} failed with ${named.name}: ${named.message}`);
+    expectAnswer(action, error, this.report);
   }
 }

@@ -20,7 +20,7 @@ export const VARIABLE_ACTIONS: Actions = {
       withLock(cluster, random, async (id) => {
         const askedMs = cluster.simulator.nowMs;
         await api.renewLock(LOCKED, id);
-        cluster.variables.holds(id, askedMs, TTL_NS);
+        cluster.variables?.holds(id, askedMs, TTL_NS);
         return { Index: 0 };
       }),
   ],
@@ -37,7 +37,7 @@ export const VARIABLE_ACTIONS: Actions = {
     2,
     (api, cluster, random) =>
       withLock(cluster, random, async (id) => {
-        cluster.variables.letsGo(id);
+        cluster.variables?.letsGo(id);
         return written(await api.variable(LOCKED, { op: 'lock-release' }, { Lock: { ID: id, TTL: 0, LockDelay: 0 } }));
       }),
   ],
@@ -48,7 +48,7 @@ async function countUp(api: UserApi, { variables, simulator }: Cluster): Promise
   const { items, index } = await api.variableItems(COUNTER);
   const number = Number(items['n'] ?? 0) + 1;
   const answer = await api.variable(COUNTER, { op: 'cas', checkIndex: index }, { Items: { n: String(number) } });
-  if (answer.status === 200) variables.counted(number, answer.index, askedMs);
+  if (answer.status === 200) variables?.counted(number, answer.index, askedMs);
   return written(answer);
 }
 
@@ -57,7 +57,7 @@ async function takeLock(api: UserApi, { variables, simulator }: Cluster): Promis
   const answer = await api.variable(LOCKED, { op: 'lock-acquire' }, { Items: { by: 'new' }, Lock: LOCK });
   const lock = answer.body?.['Lock'];
   if (answer.status === 200 && typeof lock === 'object' && lock !== null && 'ID' in lock)
-    variables.holds(String(lock.ID), askedMs, TTL_NS);
+    variables?.holds(String(lock.ID), askedMs, TTL_NS);
   return written(answer);
 }
 
@@ -67,7 +67,7 @@ function withLock(
   random: SeededRandom,
   act: (id: string) => Promise<Written>,
 ): Promise<Written> | undefined {
-  const { locks } = variables;
+  const locks = variables?.locks ?? [];
   const lock = random.chance(0.8) ? locks.at(-1) : locks[0];
   return lock && act(lock.id);
 }

@@ -24,9 +24,11 @@ import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
 import { CallHost } from './call-host.js';
+import { KeyringApi } from './keyring-api.js';
 import { ReadingApi } from './reading-api.js';
 import { regionsSeenBy } from './region-link.js';
 import { DatabaseConnection } from './simulated-postgres.js';
+import { seededEntropy } from './seeded-entropy.js';
 import { SimulatedLog } from './simulated-log.js';
 import { UserApi } from './user-api.js';
 import type { World } from './world.js';
@@ -90,6 +92,8 @@ export class Server {
   private runners: ReadonlyMap<Role, LeaseRunner> = new Map();
   private starts = 0;
   private wallClock: Parameters<SimulatedProcess['setClock']> = [0, 0];
+  /** Whether its wall clock was wrong at any time. */
+  clockWasWrong = false;
 
   constructor(
     readonly name: string,
@@ -128,6 +132,7 @@ export class Server {
   /** Sets the wall clock of this server wrong, also for the processes that are started on it later. */
   setClock(...clock: Parameters<SimulatedProcess['setClock']>): void {
     this.wallClock = clock;
+    if (clock.some((wrong) => wrong !== 0)) this.clockWasWrong = true;
     this.process?.setClock(...clock);
   }
 
@@ -192,6 +197,10 @@ export class Server {
     world.announcements.subscribe(process, api.feed);
     if (world.hasAccessControl) {
       api.reading = await ReadingApi.open(process, context('reads'), world);
+      if (!process.isAlive) return;
+    }
+    if (world.clusterKey !== undefined) {
+      api.keyring = await KeyringApi.open(process, context('keyring'), world);
       if (!process.isAlive) return;
     }
     for (const part of parts) void part.start?.();
@@ -277,7 +286,7 @@ export class Server {
     };
     return {
       name,
-      settings: { ...SETTINGS, WAYBILL_REGION: this.world.region },
+      settings: { ...SETTINGS, WAYBILL_REGION: this.world.region, WAYBILL_KEYRING_KEY: this.wrappingKeyOf(name) },
       logger: this.world.logger(this.name),
       metrics: new Metrics(name),
       tracer: tracerFor('simulation'),
@@ -286,6 +295,7 @@ export class Server {
       timers: process,
       newId: process.newId,
       random: process.random.next,
+      entropy: seededEntropy(process.random.fork(`entropy of ${name}`)),
       log,
       rpc: this.world.calls.rpcOf(process),
       audit: { record: () => {} },
@@ -301,5 +311,10 @@ export class Server {
         return missing('the pool of Postgres connections');
       },
     };
+  }
+
+  /** The nodes service has none, so that machines have no identities. Empty: the keyring is off. */
+  private wrappingKeyOf(service: string): string {
+    return service === 'nodes' ? '' : (this.world.clusterKey ?? '');
   }
 }

@@ -57,12 +57,17 @@ export function readModelOf(process: SimulatedProcess, postgres: SimulatedPostgr
   const reads = new Reads(process, postgres);
   const whole: SimulatedReads & {
     readonly access: Partial<ReadModel['access']>;
+    readonly keyring: Partial<ReadModel['keyring']>;
     readonly variables: Partial<ReadModel['variables']>;
     readonly volumes: Partial<ReadModel['volumes']>;
   } = {
     ...objects(reads),
     ...lists(reads),
     access: access(reads),
+    keyring: {
+      key: (keyId) => reads.find('root_keys', keyId),
+      keys: () => reads.list('root_keys', {}),
+    },
     variables: {
       variable: (namespace, path) => reads.find('variables', namespacedKey(namespace, path)),
       variables: (options) => reads.list('variables', options, { nameOf: ({ Path }) => Path }),

@@ -66,6 +66,7 @@ export class SimulatedReply {
   status = 200;
   body: unknown;
   readonly request = {};
+  readonly headers = new Map<string, string | number>();
 
   constructor(readonly raw: SimulatedConnection) {}
 
@@ -74,7 +75,8 @@ export class SimulatedReply {
     return this;
   }
 
-  header(): this {
+  header(name: string, value: string | number): this {
+    this.headers.set(name, value);
     return this;
   }
 

@@ -43,6 +43,7 @@ import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { ArchivesOfProcess } from './archive-store.js';
 import { type Items, PLAIN_KEYRING, PLAIN_ROOT_KEY } from './plain-keyring.js';
 import { openPlainArchive } from './plain-archive.js';
+import type { KeyringApi } from './keyring-api.js';
 import type { ReadingApi } from './reading-api.js';
 import type { DatabaseConnection, SavedArchive } from './simulated-postgres.js';
 
@@ -69,6 +70,8 @@ export class UserApi {
   readonly feed: ProjectionFeed;
   /** Its reads, in a run with access control. */
   reading: ReadingApi | undefined;
+  /** Variables, locks and root keys, in a run with a keyring. */
+  keyring: KeyringApi | undefined;
   private readonly writer: Writer;
   /** What it answers other regions. */
   readonly forRegions: RegionJobs;

@@ -33,6 +33,8 @@ export class World {
   logger: (processName: string) => Logger = () => silentLogger;
   /** APIs read for users, and check what these may see. */
   hasAccessControl = false;
+  /** Wraps root keys: 32 bytes in hexadecimal. Undefined: the keyring is off, and variables are not encrypted. */
+  clusterKey: string | undefined;
   /** Tasks that should run for ever end by themselves now and then. */
   tasksFail = true;
   /** To the other regions, by their names. */
