@@ -113,6 +113,7 @@ it('the longest and strangest values that are accepted are stored, and can be re
     await Promise.all(
       fixtures
         .aStretchedLog(seed + round, TXNS)
+        .filter(({ type }) => type !== 'HistoryErase') // the frames before it would be gone, as they should
         .map((txn) => journal.publish({ ...txn, requestId: `${round}/${txn.requestId}` }, { deadlineMs: PATIENCE_MS })),
     );
   const { last } = await journal.bounds();

@@ -23,6 +23,7 @@ describe('example jobs', () => {
       'parameterized',
       'periodic',
       'placement',
+      'secret',
       'service',
       'system',
       'templates',
