@@ -11,7 +11,7 @@ function setup(projected: number, archive?: { verifiedIndex: number }) {
   const time = new FakeTime();
   const trimmed: number[] = [];
   const steps: string[] = [];
-  const erasing = { before: 0 };
+  const erasing = { before: 0, fails: false };
   let first = 1;
   const retention = new Retention({
     policy: { logMs: HOUR_MS, logIndexes: 10, historyMs: HOUR_MS, eventsMs: HOUR_MS, eventFrames: 10 },
@@ -36,6 +36,7 @@ function setup(projected: number, archive?: { verifiedIndex: number }) {
       limitEvents: () => Promise.resolve(),
       firstIndex: () => Promise.resolve(first),
       removeEventsBelow: async (index) => {
+        if (erasing.fails) throw new Error('EVENTS is down');
         steps.push(`events below ${index}`);
       },
     },
@@ -68,6 +69,19 @@ describe('what the log loses', () => {
     start();
     await time.pass(1);
     expect(trimmed).toEqual([501]);
+    await retention.stop();
+  });
+
+  it('ST-186: an erasure that fails is tried again, and what is too old goes nevertheless', async () => {
+    const { time, trimmed, erasing, retention, start } = setup(500);
+    erasing.before = 700;
+    erasing.fails = true;
+    start();
+    await time.pass(1);
+    expect(trimmed).toEqual([501]);
+    erasing.fails = false;
+    await time.pass(MAX_INTERVAL_MS);
+    expect(trimmed).toEqual([501, 501, 700]);
     await retention.stop();
   });
 

@@ -73,7 +73,7 @@ export interface RetentionOptions {
  * Retention keeps the log, the events and the history from growing for ever. It runs beside the projector in the same
  * term.
  *
- * idle → trimming, at intervals → idle. The log loses only what Postgres holds, less `logIndexes`: a process that
+ * idle → trimming, at intervals or when `checkNow` is called → idle. The log loses only what Postgres holds, less `logIndexes`: a process that
  * starts loads Postgres and finds the log from there on. If archives are configured, the log loses only what an archive
  * contains. When a user erases the history, it goes at once, and archives of it too. Each step may be interrupted anywhere; the next check continues it, in this term or in another one. A late
  * deposed holder removes only what may be removed anyway.
@@ -114,8 +114,9 @@ export class Retention {
       this.waker = new AbortController();
       const { signal: woken } = this.waker;
       try {
-        await this.eraseHistory(signal);
         await this.trimExpired(signal);
+        // It comes last, because a failure of it must not stop the trimming.
+        await this.eraseHistory(signal);
       } catch (error) {
         if (!signal.aborted) logger.warn('what is too old could not be removed; trying again', { error });
       }
@@ -133,7 +134,9 @@ export class Retention {
     if (signal.aborted) return;
     this.counters.logFirst = await streams.trimLog(index);
     await streams.trimArchives();
-    logger.warn('the log, its events and its archives were erased before an index, as a user wanted', { index });
+    logger.warn('the log, its events and its archives were erased before an index, by the decision of a user', {
+      index,
+    });
   }
 
   private async trimExpired(signal: AbortSignal): Promise<void> {

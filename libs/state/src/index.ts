@@ -1,4 +1,5 @@
 export type { RefusedNodes } from './allocations/alloc-client-update.js';
+export { type RedactedText, withTexts } from './history/redacted-text.js';
 export * from './log/catalogue.js';
 export { isTaking, releaseClaim, withEndedClaims, withoutReleasesOfLive } from './volumes/csi-claims.js';
 export { isUnusedPlugin, volumeWithEndedClaims, whyReleaseIsOutdated } from './volumes/csi-volumes.js';

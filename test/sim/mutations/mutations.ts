@@ -49,7 +49,7 @@ import {
 } from '@waybill/state';
 import { VolumeWatcher } from '@waybill/volumes';
 import type { ReplicatedState } from '@waybill/replica';
-import { replaceMethod } from './replaced-method.js';
+import { replaceMethod, replaceTxn } from './replaced-method.js';
 
 /** A bug that somebody could write any day, switched on for a run. */
 export interface Mutation {
@@ -222,15 +222,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'report taken although a later one was',
     seed: 26,
     apply: () =>
-      replaceMethod(
-        StateMachine,
-        'apply',
-        (original) =>
-          function (this: never, txn: Txn) {
-            const isReport = txn.type === 'AllocClientUpdate';
-            const taken = isReport ? { ...txn, payload: { ...txn.payload, After: {} } } : txn;
-            return Reflect.apply(original, this, [taken]);
-          },
+      replaceTxn((txn) =>
+        txn.type === 'AllocClientUpdate' ? { ...txn, payload: { ...txn.payload, After: {} } } : txn,
       ),
   },
   {
@@ -249,17 +242,11 @@ export const MUTATIONS: readonly Mutation[] = [
     // Neither the servers nor the machine that has it mounted mind.
     apply: () => {
       const onMachine = replaceMethod(LeftMounts, 'clear', () => () => Promise.resolve());
-      const onServers = replaceMethod(
-        StateMachine,
-        'apply',
-        (original) =>
-          function (this: never, txn: Txn) {
-            if (txn.type !== 'CSIVolumeClaim' || txn.payload.Claim.State !== CLAIM_STATE.unpublishing)
-              return Reflect.apply(original, this, [txn]);
-            const Claim = { ...txn.payload.Claim, State: CLAIM_STATE.readyToFree };
-            return Reflect.apply(original, this, [{ ...txn, payload: { ...txn.payload, Claim } }]);
-          },
-      );
+      const onServers = replaceTxn((txn) => {
+        if (txn.type !== 'CSIVolumeClaim' || txn.payload.Claim.State !== CLAIM_STATE.unpublishing) return txn;
+        const Claim = { ...txn.payload.Claim, State: CLAIM_STATE.readyToFree };
+        return { ...txn, payload: { ...txn.payload, Claim } };
+      });
       return () => [onMachine, onServers].forEach((undo) => undo());
     },
   },
@@ -267,21 +254,14 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'claim freed twice, the second time that of another',
     seed: 4,
     apply: () =>
-      replaceMethod(
-        StateMachine,
-        'apply',
-        (original) =>
-          function (this: StateMachine, txn: Txn) {
-            if (txn.type !== 'CSIVolumeClaim' || txn.payload.Claim.State !== CLAIM_STATE.readyToFree)
-              return Reflect.apply(original, this as never, [txn]);
-            const { VolumeID, Claim } = txn.payload;
-            const claims = this.tables.csi_volumes.get(namespacedKey(txn.namespace, VolumeID))?.WriteClaims ?? {};
-            const [other = Claim.AllocationID] = Object.keys(claims);
-            const AllocationID = Object.hasOwn(claims, Claim.AllocationID) ? Claim.AllocationID : other;
-            const payload = { VolumeID, Claim: { ...Claim, AllocationID } };
-            return Reflect.apply(original, this as never, [{ ...txn, payload }]);
-          } as never,
-      ),
+      replaceTxn((txn, tables) => {
+        if (txn.type !== 'CSIVolumeClaim' || txn.payload.Claim.State !== CLAIM_STATE.readyToFree) return txn;
+        const { VolumeID, Claim } = txn.payload;
+        const claims = tables.csi_volumes.get(namespacedKey(txn.namespace, VolumeID))?.WriteClaims ?? {};
+        const [other = Claim.AllocationID] = Object.keys(claims);
+        const AllocationID = Object.hasOwn(claims, Claim.AllocationID) ? Claim.AllocationID : other;
+        return { ...txn, payload: { VolumeID, Claim: { ...Claim, AllocationID } } };
+      }),
   },
   {
     name: 'a disk is moved before its tasks have ended',
@@ -509,18 +489,11 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 12,
     keys: true,
     apply: () =>
-      replaceMethod(
-        StateMachine,
-        'apply',
-        (original) =>
-          function (this: StateMachine, txn: Txn) {
-            if (txn.type !== 'VarApplyState' || txn.payload.Op !== 'set' || txn.payload.LockID === '')
-              return Reflect.apply(original, this as never, [txn as never]);
-            const row = this.tables.variables.get(namespacedKey(txn.namespace, txn.payload.Path));
-            const payload = { ...txn.payload, LockID: row?.Lock?.ID ?? '' };
-            return Reflect.apply(original, this as never, [{ ...txn, payload } as never]);
-          } as never,
-      ),
+      replaceTxn((txn, tables) => {
+        if (txn.type !== 'VarApplyState' || txn.payload.Op !== 'set' || txn.payload.LockID === '') return txn;
+        const row = tables.variables.get(namespacedKey(txn.namespace, txn.payload.Path));
+        return { ...txn, payload: { ...txn.payload, LockID: row?.Lock?.ID ?? '' } };
+      }),
   },
   {
     name: 'a write notes its items as its reason',
@@ -542,15 +515,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 12,
     keys: true,
     apply: () =>
-      replaceMethod(
-        StateMachine,
-        'apply',
-        (original) =>
-          function (this: never, txn: Txn) {
-            const forced = txn.type === 'RootKeyDelete' ? { ...txn, payload: { ...txn.payload, Force: true } } : txn;
-            return Reflect.apply(original, this, [forced as never]);
-          } as never,
-      ),
+      replaceTxn((txn) => (txn.type === 'RootKeyDelete' ? { ...txn, payload: { ...txn.payload, Force: true } } : txn)),
   },
   {
     name: 'a published root key is used at the next check',
@@ -579,18 +544,12 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 12,
     keys: true,
     apply: () =>
-      replaceMethod(
-        StateMachine,
-        'apply',
-        (original) =>
-          function (this: StateMachine, txn: Txn) {
-            if (txn.type !== 'VarApplyState' || !txn.fence || txn.payload.Op !== 'cas')
-              return Reflect.apply(original, this as never, [txn as never]);
-            const row = this.tables.variables.get(namespacedKey(txn.namespace, txn.payload.Path));
-            const payload = { ...txn.payload, CheckIndex: row?.ModifyIndex ?? 0, LockID: row?.Lock?.ID ?? '' };
-            return Reflect.apply(original, this as never, [{ ...txn, payload } as never]);
-          } as never,
-      ),
+      replaceTxn((txn, tables) => {
+        if (txn.type !== 'VarApplyState' || !txn.fence || txn.payload.Op !== 'cas') return txn;
+        const row = tables.variables.get(namespacedKey(txn.namespace, txn.payload.Path));
+        const payload = { ...txn.payload, CheckIndex: row?.ModifyIndex ?? 0, LockID: row?.Lock?.ID ?? '' };
+        return { ...txn, payload };
+      }),
   },
   {
     name: 'blocking reads of variables wake for nothing',

@@ -1,3 +1,5 @@
+import { StateMachine, type Tables, type Txn } from '@waybill/state';
+
 /** Anything that can be called. */
 type Method = (...args: never[]) => unknown;
 
@@ -20,3 +22,14 @@ export function replaceMethod(
   Object.defineProperty(owner.prototype, name, { ...before, value: replacement(before.value as Method) });
   return () => void Object.defineProperty(owner.prototype, name, before);
 }
+
+/** Has every copy of the state apply another transaction in place of some. Returns a function that undoes it. */
+export const replaceTxn = (change: (txn: Txn, tables: Tables) => Txn): (() => void) =>
+  replaceMethod(
+    StateMachine,
+    'apply',
+    (original) =>
+      function (this: StateMachine, txn: Txn) {
+        return Reflect.apply(original, this as never, [change(txn, this.tables) as never]);
+      } as never,
+  );

@@ -1,26 +1,9 @@
-import { decodeJob, type Service } from '@waybill/model';
 import type { Call, Rpc, SignIdentitiesRequest, SignIdentitiesResponse } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { expect, it } from 'vitest';
+import { anIdentity, aService } from '../fixtures/task-identity.js';
 import { IdentitiesRejectedError, serversSigner } from './identity-signer.js';
 import { wantedIdentities } from './wanted-identities.js';
-
-const serviceOf = (over: object): Service =>
-  decodeJob({ ID: 'j', TaskGroups: [{ Name: 'g', Services: [{ Provider: 'nomad', ...over }] }] }).TaskGroups[0]!
-    .Services![0]!;
-
-const IDENTITY = {
-  Name: '',
-  Audience: ['a'],
-  ChangeMode: '',
-  ChangeSignal: '',
-  Env: false,
-  File: false,
-  Filepath: '',
-  ServiceName: '',
-  TTL: 0,
-  ExtraClaims: null,
-};
 
 /** Signs what the function says, for the task `web` of the allocation `a`. */
 function signing(answer: (request: SignIdentitiesRequest) => SignIdentitiesResponse, ...identities: string[]) {
@@ -75,8 +58,8 @@ it('AU-131, AU-133: the identity of a service is requested by both names and kep
     },
   };
   const group = {
-    Tasks: [fixtures.aTask({ Name: 'web', Identities: [{ ...IDENTITY, Name: 'aws' }] })],
-    Services: [serviceOf({ Name: 'web-${N}', TaskName: 'web', Identity: { ...IDENTITY, File: true } })],
+    Tasks: [fixtures.aTask({ Name: 'web', Identities: [anIdentity('aws', { TTL: 0 })] })],
+    Services: [aService({ Name: 'web-${N}', TaskName: 'web', Identity: anIdentity('', { File: true, TTL: 0 }) })],
   };
   const wanted = wantedIdentities(group, (name, task) => name.replace('${N}', task ? 'task' : '7'));
   const tokens = await serversSigner(rpc, () => ({ ID: 'n', SecretID: 's' }))('a', 7, wanted);

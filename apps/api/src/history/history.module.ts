@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { Journal } from '@waybill/journal';
 import { HistoryRedaction, TransactionLog, Watches } from '@waybill/projection';
+import { readLog } from '@waybill/replica';
 import { monotonicClock } from '@waybill/roles';
 import { made } from '../core.module.js';
 import { TraceReader } from './trace-reader.js';
 import { HistoryController, HistoryReads } from './history.controller.js';
-import { readLog } from './read-log.js';
 import { RedactHistory } from './redact-history.js';
 import { RedactionController } from './redaction.controller.js';
 
@@ -27,7 +27,7 @@ import { RedactionController } from './redaction.controller.js';
         redaction: new HistoryRedaction(database),
         writer: writes,
         bounds: () => withJournal((journal) => journal.bounds()),
-        readLog: (first, last, take) => withJournal((journal) => readLog(journal, { first, last }, take)),
+        readLog: (options) => withJournal((journal) => readLog(journal, options)),
         onBlanked: () => cache.clear(),
         timers,
         monotonic: monotonicClock,

@@ -1,6 +1,7 @@
 import type { HistoryRedaction, OtherRow } from '@waybill/projection';
-import type { TransactionWriter } from '@waybill/writing';
+import type { ReadLogOptions } from '@waybill/replica';
 import type { Txn } from '@waybill/state';
+import type { TransactionWriter } from '@waybill/writing';
 import { type Clock, pause, type Timers } from '@waybill/model';
 import { conflict, serverFailure } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
@@ -11,10 +12,12 @@ import type { SecretText } from './secret-text.js';
 export const ERASE_TIMEOUT_MS = 60_000;
 const ERASE_LOOK_MS = 100;
 /**
- * The characters that fill the log's file before it is erased. JetStream rewrites a file whose beginning was removed only
- * if the file has more than 2 MB, most of which is gone; otherwise the removed transactions would stay on the disk.
+ * The padding that is written before the log is erased, in transactions of a size that every NATS server takes. JetStream
+ * rewrites a file whose beginning was removed only if the file has more than 2 MB, most of which is gone; otherwise the
+ * removed transactions would stay on the disk.
  */
-export const ERASE_PADDING_CHARS = 2.5 * 1024 * 1024;
+const PADDINGS = 6;
+const PADDING_CHARS = 448 * 1024;
 /** The largest number of indexes that an answer names. */
 export const MAX_NAMED_INDEXES = 20;
 
@@ -50,8 +53,8 @@ export interface RedactHistoryDeps {
   readonly writer: Pick<TransactionWriter, 'write'>;
   /** Returns the first and the last index of the log. */
   readonly bounds: () => Promise<{ readonly first: number; readonly last: number }>;
-  /** Passes the transactions from `first` to `last` of the log. */
-  readonly readLog: (first: number, last: number, take: (txns: readonly Txn[]) => void) => Promise<void>;
+  /** Reads a part of the log. */
+  readonly readLog: (options: Pick<ReadLogOptions, 'first' | 'last' | 'take'>) => Promise<void>;
   /** Called when rows have changed without a transaction. */
   readonly onBlanked: () => void;
   readonly timers: Timers;
@@ -61,8 +64,11 @@ export interface RedactHistoryDeps {
 /**
  * RedactHistory removes a value that somebody wrote into a job file (ST-185, ST-186): `redact` replaces it in the state
  * by transactions and then in the history of PostgreSQL; `erase` has the projector remove the log and the events that
- * contain it. Both may be repeated after a failure. The value is in no transaction, no log line and no audit record.
- * Cost: `redact` reads every row of PostgreSQL as a text.
+ * contain it. Both may be repeated after a failure. No transaction, line of output or audit record contains the value.
+ *
+ * idle ⇄ working: while one call works, others are refused, except `find`, which changes nothing.
+ * Cost: every call reads every row of PostgreSQL as a text, or the whole log, or both. Memory: the rows that contain the
+ * value, at most MAX_FOUND_ROWS.
  */
 export class RedactHistory {
   private running: Promise<unknown> | undefined;
@@ -119,8 +125,8 @@ export class RedactHistory {
   erase(secret: SecretText, requester: Requester): Promise<Erased> {
     return this.alone(async () => {
       const { author, laterAuthor } = requester;
-      const Padding = ' '.repeat(ERASE_PADDING_CHARS);
-      await this.deps.writer.write({ type: 'HistoryErase', payload: { Padding } }, laterAuthor);
+      const padding = { type: 'HistoryErase', payload: { Padding: ' '.repeat(PADDING_CHARS) } } as const;
+      for (let n = 0; n < PADDINGS; n++) await this.deps.writer.write(padding, laterAuthor);
       const { index } = await this.deps.writer.write({ type: 'HistoryErase', payload: { Padding: '' } }, author);
       const Index = await this.awaitErased(index);
       return { Index, Found: (await this.transactionsWith(secret)).slice(0, MAX_NAMED_INDEXES) };
@@ -132,12 +138,13 @@ export class RedactHistory {
     const { bounds, readLog } = this.deps;
     const { first, last } = await bounds();
     const found: number[] = [];
-    await readLog(first, last, (txns) => {
+    const take = (txns: readonly Txn[]): void => {
       for (const { index, payload, reason } of txns) {
         const text = `${JSON.stringify(payload)} ${reason}`;
         if (needles.some((needle) => text.includes(needle))) found.push(index);
       }
-    });
+    };
+    await readLog({ first, last, take });
     return found;
   }
 
@@ -148,13 +155,15 @@ export class RedactHistory {
       const found = await bounds();
       if (found.first >= index) return found.first;
       if (monotonic.nowMs() >= untilMs)
-        throw serverFailure(`the erasure is written as index ${index}, and the projector does it as soon as it can`);
+        throw serverFailure(
+          `the erasure is written as index ${index}; the projector has not erased the log yet and will do so`,
+        );
       await pause(timers, ERASE_LOOK_MS);
     }
   }
 
   private async alone<T>(work: () => Promise<T>): Promise<T> {
-    if (this.running) throw conflict('somebody else redacts the history now; try again');
+    if (this.running) throw conflict('another request redacts the history now; try again when it has ended');
     const running = work();
     this.running = running;
     try {

@@ -12,13 +12,23 @@ describe('a secret in texts', () => {
     expect(secret.text(hcl)).toBe(`env { PASSWORD = "${REDACTED}" }`);
     expect(secret.text(base64(`user:${SECRET}`))).toBe(base64(`user:${REDACTED}`));
     expect(secret.text('nothing')).toBe('nothing');
+    const payload = JSON.stringify({ password: SECRET });
+    expect(secret.text(base64(payload))).toBe(base64(`{"password":"${REDACTED}"}`));
+    const binary = Buffer.concat([Buffer.from([0xff, 0x80, 0x00]), Buffer.from(SECRET), Buffer.from([0xfe])]);
+    const redacted = Buffer.concat([Buffer.from([0xff, 0x80, 0x00]), Buffer.from(REDACTED), Buffer.from([0xfe])]);
+    expect(secret.text(binary.toString('base64'))).toBe(redacted.toString('base64'));
+    // The secret is a part of its own escaped form.
+    expect(new SecretText('\\abcdef').text('"\\\\abcdef"')).toBe(`"${REDACTED}"`);
   });
 
   it('ST-185: a stored row that contains it contains one of the needles, at each position of base64', () => {
     const rows = [
       { Env: { PASSWORD: SECRET } },
       { Source: `env { PASSWORD = ${JSON.stringify(SECRET)} }` },
-      ...['', 'a', 'ab', 'abc'].map((before) => ({ Payload: base64(`${before}${SECRET}${before}`) })),
+      ...['', 'a', 'ab', 'abc'].flatMap((before) => [
+        { Payload: base64(`${before}${SECRET}${before}`) },
+        { Payload: base64(`${before}${JSON.stringify(SECRET)}`) },
+      ]),
     ];
     for (const row of rows) {
       const text = JSON.stringify(row);

@@ -1,7 +1,7 @@
-import type { RedactedText } from '@waybill/state';
+import { type RedactedText, withTexts } from '@waybill/state';
 import { badRequest } from '../http/api-error.js';
 
-/** What stands in place of a redacted value. */
+/** This text replaces a redacted value. */
 export const REDACTED = '<redacted>';
 /** The shortest value in characters. A shorter one occurs by chance. */
 export const MIN_SECRET_CHARS = 6;
@@ -33,25 +33,26 @@ export interface SecretPlaces {
 }
 
 /**
- * A secret that is to be found and replaced: as it is, as part of a JSON or HCL text, and inside of texts that are base64
- * as a whole, like the payload of a dispatched job. Other encodings of it are other texts. Pure.
+ * SecretText is a secret that is to be found and replaced: as it is, as part of a JSON or HCL text, and inside of texts
+ * that are base64 as a whole, like the payload of a dispatched job. Another encoding of a secret is another text. Pure.
+ * Cost of each method: a few searches of the text.
  */
 export class SecretText {
-  /** The forms of the secret in a text. */
+  /** The forms of the secret in a text, the longest first, because one may contain another. */
   private readonly forms: readonly string[];
   /** The forms of the secret in a stored row. */
   readonly needles: readonly string[];
 
   /** @throws Refusal invalid if the value is no secret that can be searched for */
-  constructor(private readonly value: string) {
+  constructor(value: string) {
     if (value.length < MIN_SECRET_CHARS || value.length > MAX_SECRET_CHARS)
       throw badRequest(`the value must have ${MIN_SECRET_CHARS} to ${MAX_SECRET_CHARS} characters`);
     if (value.trim() === '' || REDACTED.includes(value)) throw badRequest('the value is no secret');
     if (UNSEARCHABLE.some((char) => value.includes(char)) || Buffer.from(value).toString() !== value)
       throw badRequest('the value contains a character that no text in the history can contain');
-    this.forms = distinct([value, escaped(value)]);
+    this.forms = distinct([escaped(value), value]);
     // A row is JSON, so a text in it is escaped once more.
-    this.needles = distinct([...this.forms, ...this.forms.map(escaped), ...base64Forms(value)]);
+    this.needles = distinct([...this.forms, ...this.forms.map(escaped), ...this.forms.flatMap(base64Forms)]);
   }
 
   isIn(text: string): boolean {
@@ -60,15 +61,18 @@ export class SecretText {
 
   text(text: string): string {
     const decoded = this.decoded(text);
-    if (decoded !== undefined) return Buffer.from(this.text(decoded)).toString('base64');
+    if (decoded !== undefined) {
+      const redacted = this.forms.reduce((left, form) => left.replaceAll(bytesOf(form), REDACTED), decoded);
+      return Buffer.from(redacted, 'latin1').toString('base64');
+    }
     return this.forms.reduce((left, form) => left.replaceAll(form, REDACTED), text);
   }
 
   /** Replaces the secret in all texts of a JSON value except names. Returns the same value if there is none. */
   json(value: unknown): unknown {
-    let after = value;
-    for (const { Path, Text } of this.places(value).texts) after = replaced(after, Path, Text);
-    return after;
+    const { texts } = this.places(value);
+    if (typeof value === 'string') return this.text(value);
+    return typeof value === 'object' && value !== null && texts.length > 0 ? withTexts(value, texts) : value;
   }
 
   places(value: unknown): SecretPlaces {
@@ -90,13 +94,16 @@ export class SecretText {
     return { texts, names };
   }
 
-  /** The text behind base64 if that contains the secret. */
+  /** Returns the bytes behind base64, one character for each, if they contain the secret. */
   private decoded(text: string): string | undefined {
     if (text.length % 4 !== 0 || !BASE64.test(text)) return undefined;
-    const decoded = Buffer.from(text, 'base64').toString('utf8');
-    return decoded.includes(this.value) ? decoded : undefined;
+    const decoded = Buffer.from(text, 'base64').toString('latin1');
+    return this.forms.some((form) => decoded.includes(bytesOf(form))) ? decoded : undefined;
   }
 }
+
+/** Returns the bytes of a text in UTF-8, one character for each. */
+const bytesOf = (text: string): string => Buffer.from(text).toString('latin1');
 
 /** Characters that PostgreSQL stores in another form. */
 const UNSEARCHABLE = ['\u0000', '\ue000'];
@@ -105,10 +112,10 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-/** The text as it reads inside of quotes. */
+/** Returns the text in the form that it has inside of quotes. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The characters that do not depend on the neighbours of the secret, for each of its three positions in base64. */
+/** Returns the base64 of a text at each of the three positions, without the characters that its neighbours change. */
 function base64Forms(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].map((before) => {
@@ -119,11 +126,4 @@ function base64Forms(value: string): string[] {
     const known = Math.floor(((before + bytes.length) * 8) / 6);
     return whole.slice(skipped, known);
   });
-}
-
-function replaced(value: unknown, [name, ...rest]: readonly (string | number)[], text: string): unknown {
-  if (name === undefined) return text;
-  if (Array.isArray(value)) return value.with(Number(name), replaced(value[Number(name)], rest, text));
-  const object = value as Record<string, unknown>;
-  return { ...object, [name]: replaced(object[name], rest, text) };
 }

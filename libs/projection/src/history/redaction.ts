@@ -10,6 +10,8 @@ import { storedJson } from '../writing/stored-text.js';
 export const MAX_EXAMINED_TXNS = 2_000;
 /** Most rows of the state with a text. Beyond it the text is no secret in a job file. */
 export const MAX_FOUND_ROWS = 10_000;
+/** Milliseconds that a statement may take that reads a whole table as texts: a gigabyte takes some seconds. */
+export const WHOLE_TABLE_TIMEOUT_MS = 600_000;
 /** Most rows of other tables that are named. */
 export const MAX_NAMED_ROWS = 20;
 
@@ -65,6 +67,7 @@ export class HistoryRedaction {
   /** Reads in one snapshot. @throws TooManyTextsError */
   find({ needles }: Pick<TextReplacement, 'needles'>): Promise<FoundTexts> {
     return inTransaction(this.pool, 'snapshot', async (client) => {
+      await allowLongStatements(client);
       const bodies = async <Row>(sql: string): Promise<Row[]> => {
         const text = `${sql} limit ${MAX_FOUND_ROWS + 1}`;
         const { rows } = await client.query<{ body: Row }>({ text, values: [needles], types: columnTypes });
@@ -84,16 +87,19 @@ export class HistoryRedaction {
   }
 
   /** Counts the rows of the history that contain the text. */
-  async count({ needles }: Pick<TextReplacement, 'needles'>): Promise<number> {
-    const { rows } = await this.pool.query<{ count: number }>({
-      text: `select (select count(*) from alloc_job j where ${contains('body')} and not ${HAS_ALLOC})
+  count({ needles }: Pick<TextReplacement, 'needles'>): Promise<number> {
+    return inTransaction(this.pool, 'snapshot', async (client) => {
+      await allowLongStatements(client);
+      const { rows } = await client.query<{ count: number }>({
+        text: `select (select count(*) from alloc_job j where ${contains('body')} and not ${HAS_ALLOC})
         + (select count(*) from txn_object where ${contains('undo')} or ${contains('change')})
         + (select count(*) from txn where ${TXN_CONTAINS})
         + (select count(*) from set_aside where ${OF_HISTORY} and ${contains('body')}) as count`,
-      values: [needles],
-      types: columnTypes,
+        values: [needles],
+        types: columnTypes,
+      });
+      return rows[0]?.count ?? 0;
     });
-    return rows[0]?.count ?? 0;
   }
 
   /**
@@ -114,6 +120,9 @@ export class HistoryRedaction {
     return blanked;
   }
 }
+
+const allowLongStatements = (client: PoolClient): Promise<unknown> =>
+  client.query(`set local statement_timeout = ${WHOLE_TABLE_TIMEOUT_MS}`);
 
 /** A condition: the column contains one of the needles in parameter 1. */
 const contains = (column: string): string =>
@@ -159,6 +168,7 @@ async function named(
 
 /** Jobs that allocations still have are part of the state, and stay. */
 async function blankJobs(client: PoolClient, replacement: TextReplacement): Promise<number> {
+  await allowLongStatements(client);
   const { rows } = await client.query<{ namespace: string; job_id: string; key: string; body: unknown }>({
     text: `select j.* from alloc_job j where ${contains('body')} and not ${HAS_ALLOC} for update`,
     values: [replacement.needles],

@@ -26,6 +26,7 @@ export const namesArchive = ({ Archive }: TxnPayloads['StateRestore']): boolean 
  */
 function restoreState(w: Write, restore: TxnPayloads['StateRestore']): void {
   const { Tables: archived, KeepsTableIndexes } = restore;
+  const erasedBefore = w.tables.cluster_meta.get(SINGLETON_KEY)?.ErasedBefore;
   if (namesArchive(restore) && !KeepsTableIndexes) w.moveEveryTableIndex();
   if (archived) for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
   else if (namesArchive(restore)) throw new Error('a restore was handed over without what its archive holds');
@@ -38,6 +39,8 @@ function restoreState(w: Write, restore: TxnPayloads['StateRestore']): void {
     CreateTime: meta?.CreateTime ?? 0,
     ModifyIndex: w.index,
     RestoredIndex: w.index,
+    // It is about this log, and the projector may not have erased it yet.
+    ...(erasedBefore !== undefined && { ErasedBefore: erasedBefore }),
   });
 }
 

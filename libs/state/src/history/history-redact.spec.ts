@@ -1,5 +1,6 @@
 import type { Job } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import { OWN_STATE } from '../archive/state-restore.js';
 import { fixtures } from '../fixtures.js';
 import { objectChanges } from '../machine/object-changes.js';
 import type { StateMachine } from '../machine/state-machine.js';
@@ -129,7 +130,15 @@ describe('redacting the history', () => {
       code: 'conflict',
     });
     apply(machine, 'ClusterMetadata', { ClusterID: 'one', CreateTime: 1 });
+    expect(apply(machine, 'HistoryErase', { Padding: '  ' }).verdict.kind).toBe('noop');
+    expect(machine.tables.cluster_meta.get('singleton')?.ErasedBefore).toBeUndefined();
     const { index } = apply(machine, 'HistoryErase', { Padding: '' });
     expect(machine.tables.cluster_meta.get('singleton')).toMatchObject({ ClusterID: 'one', ErasedBefore: index });
+    // The projector may not have erased the log yet when an archive is restored.
+    apply(machine, 'StateRestore', OWN_STATE);
+    expect(machine.tables.cluster_meta.get('singleton')).toMatchObject({
+      RestoredIndex: index + 1,
+      ErasedBefore: index,
+    });
   });
 });

@@ -1,9 +1,10 @@
 import { type Allocation, isClientTerminal, type Job, Refusal } from '@waybill/model';
-import type { RedactedText, TxnPayloads } from '../log/catalogue.js';
+import type { TxnPayloads } from '../log/catalogue.js';
 import type { Appliers } from '../machine/applier.js';
 import { oldestFirst } from '../machine/row-order.js';
 import { namespacedKey, SINGLETON_KEY, versionKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
+import { withTexts } from './redacted-text.js';
 
 export const historyAppliers: Appliers<'HistoryRedact' | 'HistoryErase'> = {
   HistoryRedact: redactHistory,
@@ -58,29 +59,10 @@ function mustHaveEnded(alloc: Allocation): void {
   if (!isClientTerminal(alloc)) throw new Refusal('conflict', `allocation "${alloc.ID}" of job "${alloc.JobID}" runs`);
 }
 
-/** Type 106: the log and the events before this transaction are to be removed (ST-186). */
-function eraseHistory(w: Write): void {
+/** Type 106: the log and the events before this transaction are to be removed (ST-186). Padding erases nothing. */
+function eraseHistory(w: Write, { Padding }: TxnPayloads['HistoryErase']): void {
+  if (Padding !== '') return;
   const stored = w.tables.cluster_meta.get(SINGLETON_KEY);
   if (!stored) throw new Refusal('conflict', 'the cluster has no identity yet: try again when its roles have holders');
   w.put('cluster_meta', { ...stored, ErasedBefore: w.index, ModifyIndex: w.index });
-}
-
-/** The row with other texts. @throws Refusal conflict if a path leads to no text: the row is another one by now */
-function withTexts<Row extends object>(row: Row, texts: readonly RedactedText[]): Row {
-  let after: unknown = row;
-  for (const { Path, Text } of texts) after = withText(after, Path, Text);
-  return after as Row;
-}
-
-function withText(value: unknown, path: readonly (string | number)[], text: string): unknown {
-  const [name, ...rest] = path;
-  if (name === undefined) {
-    if (typeof value === 'string') return text;
-    throw new Refusal('conflict', 'a text to redact is not there any more; try again');
-  }
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name))
-    throw new Refusal('conflict', 'a text to redact is not there any more; try again');
-  const member = withText((value as Record<string | number, unknown>)[name], rest, text);
-  if (!Array.isArray(value)) return { ...value, [name]: member };
-  return value.with(Number(name), member);
 }

@@ -37,6 +37,7 @@ import type {
 } from '@waybill/model';
 import type { Role } from './role.js';
 import type { ArchivedTables } from '../archive/state-archive.js';
+import type { RedactedText } from '../history/redacted-text.js';
 
 /** The secret of a token as another key of the cluster stores it. */
 export interface RekeyedToken {
@@ -367,20 +368,11 @@ export interface TxnPayloads {
     /** Texts of ended allocations beside their job, such as messages of task events. */
     Allocs: { ID: string; Texts: RedactedText[] }[];
   };
-  /** The log and the events before this transaction are to be removed. [ST-186] */
-  HistoryErase: {
-    /** Says nothing. A transaction with it fills the file of the log before one that erases it (ERASE_PADDING_CHARS). */
-    Padding: string;
-  };
+  /** The log and the events before this transaction are to be removed. With padding it only fills the log's file. [ST-186] */
+  HistoryErase: { Padding: string };
   Initialise: Record<string, never>;
   /** Default type of internal write paths (ST-21). It changes nothing and has no events. */
   Ignore: Record<string, never>;
-}
-
-/** A text of a row: the members and positions that lead to it, and what it reads from now on. */
-export interface RedactedText {
-  readonly Path: readonly (string | number)[];
-  readonly Text: string;
 }
 
 /** Items of a variable, sealed. */

@@ -1,19 +1,12 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  decodeJob,
-  FakeTime,
-  NS_PER_HOUR,
-  Refusal,
-  type Service,
-  type Task,
-  type WorkloadIdentity,
-} from '@waybill/model';
+import { FakeTime, Refusal, type Task, type WorkloadIdentity } from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UserIds } from '../../drivers/user-ids.js';
 import { aTask, FOREVER, setup } from '../../fixtures/running-allocation.js';
+import { anIdentity, aService } from '../../fixtures/task-identity.js';
 import type { AllocationRecord } from '../../allocations/records/allocation-record.js';
 import { AllocationIdentities } from '../../identities/allocation-identities.js';
 import type { TaskHook, TaskStart } from '../task-hook.js';
@@ -29,22 +22,6 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true, maxRetries: 10 }));
 
 const HALF_HOUR = 1_800_000;
-const anIdentity = (Name: string, over: Partial<WorkloadIdentity> = {}): WorkloadIdentity => ({
-  Name,
-  Audience: ['a'],
-  ChangeMode: '',
-  ChangeSignal: '',
-  Env: false,
-  File: false,
-  Filepath: '',
-  ServiceName: '',
-  TTL: NS_PER_HOUR,
-  ExtraClaims: null,
-  ...over,
-});
-const serviceOf = (over: object): Service =>
-  decodeJob({ ID: 'j', TaskGroups: [{ Name: 'g', Services: [{ Provider: 'nomad', ...over }] }] }).TaskGroups[0]!
-    .Services![0]!;
 const ofDefault = (over: Partial<WorkloadIdentity>): Partial<Task> => ({
   Identity: anIdentity('default', { TTL: 0, ...over }),
 });
@@ -138,8 +115,8 @@ describe('tokens of a task', () => {
 
   it('AU-156, AU-159: that of its service is a file, whose renewal acts on the task', async () => {
     const identity = anIdentity('', { File: true, ChangeMode: 'restart' });
-    const web = serviceOf({ Name: 'web-${NOMAD_ALLOC_INDEX}', TaskName: 'web', Identity: identity });
-    const silent = serviceOf({ Name: 'silent', TaskName: 'web', Identity: anIdentity('x', { File: false }) });
+    const web = aService({ Name: 'web-${NOMAD_ALLOC_INDEX}', TaskName: 'web', Identity: identity });
+    const silent = aService({ Name: 'silent', TaskName: 'web', Identity: anIdentity('x', { File: false }) });
     const { runner, running, time, becomes, file, envs, actions } = identified({ Services: [web, silent] });
     runner.runAllocation();
     await running();
