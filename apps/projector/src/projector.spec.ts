@@ -76,7 +76,7 @@ const evaluations = (last: number, large?: number): Txn[] =>
 async function projected(txns: readonly Txn[]) {
   const time = new FakeTime();
   const events = new Events();
-  const store = { index: 0, framed: 0 };
+  const store = { index: 0, framed: 0, erasures: 0 };
   const lost = { beginning: false, deliversTo: Infinity };
   const followedFrom: number[] = [];
   const made = new Projector({
@@ -108,6 +108,7 @@ async function projected(txns: readonly Txn[]) {
     timers: time,
     logger: silentLogger,
     onDiverged: () => {},
+    onErasure: () => void (store.erasures += 1),
   });
   const start = async (): Promise<void> => {
     made.start({ isCurrent: () => true } as never);
@@ -116,9 +117,17 @@ async function projected(txns: readonly Txn[]) {
   };
   await start();
   await made.stop();
-  expect(store).toEqual({ index: txns.length, framed: txns.length });
-  return { projector: made, events, lost, start, followedFrom };
+  expect(store.index).toBe(txns.length);
+  return { store, projector: made, events, lost, start, followedFrom };
 }
+
+it('ST-186: an erasure is reported when PostgreSQL has it; its padding and a refused one are none', async () => {
+  const metadata = fixtures.aTxn(2, 'ClusterMetadata', { ClusterID: 'a', CreateTime: 1 });
+  const erase = (index: number, Padding: string) => fixtures.aTxn(index, 'HistoryErase', { Padding });
+  const { store } = await projected([erase(1, ''), metadata, erase(3, '  ')]);
+  expect(store.erasures).toBe(0);
+  expect((await projected([evaluations(1)[0]!, metadata, erase(3, '')])).store.erasures).toBe(1);
+});
 
 describe('an EVENTS that lost its end while log and Postgres did not', () => {
   it('EV-60: gets the frames again', async () => {

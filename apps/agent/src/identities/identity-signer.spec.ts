@@ -59,7 +59,11 @@ it('AU-131, AU-133: the identity of a service is requested by both names and kep
   };
   const group = {
     Tasks: [fixtures.aTask({ Name: 'web', Identities: [anIdentity('aws', { TTL: 0 })] })],
-    Services: [aService({ Name: 'web-${N}', TaskName: 'web', Identity: anIdentity('', { File: true, TTL: 0 }) })],
+    Services: [
+      aService({ Name: 'web-${N}', TaskName: 'web', Identity: anIdentity('', { File: true, TTL: 0 }) }),
+      aService({ Name: 'other', TaskName: 'other', Identity: anIdentity('', { File: true }) }),
+      aService({ Name: 'unread', TaskName: 'web', Identity: anIdentity('') }),
+    ],
   };
   const wanted = wantedIdentities(group, (name, task) => name.replace('${N}', task ? 'task' : '7'));
   const tokens = await serversSigner(rpc, () => ({ ID: 'n', SecretID: 's' }))('a', 7, wanted);

@@ -92,6 +92,33 @@ describe('redacting the history', () => {
     expect(redact().verdict.kind).toBe('accepted');
   });
 
+  it('ST-185: another job of the same name, and its submission, are left alone', () => {
+    const { machine, end, redact } = withSecret();
+    end();
+    const purge = { JobID: 'web', Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
+    expect(apply(machine, 'JobDeregister', purge, { namespace: 'default' }).verdict.kind).toBe('accepted');
+    register(machine, aJobWith('new'), 'the new file');
+    expect(redact().verdict.kind).toBe('noop'); // the purge took the allocation along
+    expect(machine.tables.jobs.get('default/web')?.TaskGroups[0]?.Tasks[0]?.Env).toEqual({ PASSWORD: 'new' });
+    expect(machine.tables.job_submission.get('default/web@0')?.Source).toBe('the new file');
+    expect(everything(machine)).not.toContain(SECRET);
+  });
+
+  it('ST-185: the version of a dead job is replaced in the job too', () => {
+    const { machine, job, end, redact } = withSecret();
+    end();
+    machine.tables.jobs.replace('default/web', { ...job, Status: 'dead' });
+    const applied = redact();
+    expect(applied.verdict.kind).toBe('accepted');
+    expect(everything(machine)).not.toContain(SECRET);
+    const changes = objectChanges(applied);
+    expect(changes.map(({ kind, text }) => [kind, text])).toEqual([
+      ['job', 'redacted'],
+      ['alloc', 'redacted'],
+    ]);
+    expect(JSON.stringify(changes.map(({ undo }) => undo))).not.toContain(SECRET);
+  });
+
   it('ST-185: a path that leads to no text refuses the whole transaction', () => {
     const { machine, job, end } = withSecret();
     end();
