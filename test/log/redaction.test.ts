@@ -171,6 +171,10 @@ describe('a secret in a job file', () => {
       expect(withSecret(state.toString())).toEqual([]);
     }
 
+    const output = readdirSync(dir).filter((name) => name.endsWith('.log'));
+    expect(output.length).toBeGreaterThan(0);
+    expect(withSecret(output.map((name) => readFileSync(path.join(dir, name), 'utf8')).join('\n'))).toEqual([]);
+
     // The history is still there, without the value.
     const history = await cli('log', '-json', '-diff', 'job', 'web');
     expect(withSecret(history.out)).toEqual([]);
