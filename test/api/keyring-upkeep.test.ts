@@ -19,7 +19,7 @@ beforeAll(async () => {
     WAYBILL_ROOT_KEY_ROTATION_THRESHOLD: '3s',
     WAYBILL_ROOT_KEY_GC_THRESHOLD: '0s',
   };
-  // The broker rotates and collects nothing by itself in this time, so that what goes is gone by `system gc`.
+  // The broker rotates and collects nothing by itself in this time, so that only `system gc` removes keys.
   const ofBroker = () => ({ WAYBILL_ROOT_KEY_GC_INTERVAL: '200ms', WAYBILL_ROOT_KEY_GC_THRESHOLD: '1h' });
   waybill = await WaybillProcesses.startTogether(shared, services, ['broker'], {}, ofBroker);
   api = waybill.api;

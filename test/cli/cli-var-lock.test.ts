@@ -17,7 +17,7 @@ const TTL_S = 10;
 const SHORT = [`-ttl=${TTL_S}s`, '-delay=1ms'];
 const UP_MS = 60_000;
 
-/** What a transaction shows of itself. */
+/** The members of a transaction that the history shows. */
 interface LogEntry {
   Index: number;
   Time: number;
@@ -75,7 +75,7 @@ class Holder {
     return this.written.err;
   }
 
-  /** What the command has written: its pid, and the signals that it got. */
+  /** The output of the command: its pid, and the signals that it got. */
   get lines(): string[] {
     return existsSync(this.file) ? readFileSync(this.file, 'utf8').trim().split('\n') : [];
   }

@@ -121,7 +121,7 @@ describe('a secret in a job file', () => {
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('has not ended') });
     expect(existsSync(path.join(dir, 'early.snap'))).toBe(false);
 
-    // A job that is purged, one that was dispatched with the secret, and one that ended.
+    // A purged job, a job that was dispatched with the secret, and a job that has ended.
     await api.register(shellJob('purged', `echo '${SECRET}'`, { type: 'batch' }));
     const parent = shellJob('import', 'true', { type: 'batch' });
     await api.register({ ...parent, ParameterizedJob: { Payload: 'required' } });
@@ -145,7 +145,7 @@ describe('a secret in a job file', () => {
       const { Status } = await api.get<{ Status: string }>(`/v1/job/${encodeURIComponent(dispatched.DispatchedJobID)}`);
       return Status === 'dead';
     });
-    // Before the redaction everything has it: what is searched below is searched in the right places.
+    // Before the redaction every place has the secret, so the searches below are in the right places.
     for (const everything of [await database(), await streams(), filesOfNats()]) {
       expect(withSecret(everything).length).toBeGreaterThan(3);
       expect(everything).toContain(ENCODED);

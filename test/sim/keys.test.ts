@@ -16,7 +16,7 @@ import { seededKeyPair } from './world/seeded-key-pairs.js';
 const SEEDS = [2, 3, 6, 12, 13, 15, 16, 18];
 
 describe('variables, locks and root keys under faults', () => {
-  /** What was answered, what the keyring did, and actions that were done. */
+  /** Names of the answers, the steps of the keyring and the actions that occurred. */
   const seen = new Set<string>();
   const note = ({ acknowledged, judged }: RunResult): void => {
     for (const name of [...acknowledged.keys(), ...judged.keys()]) seen.add(name);

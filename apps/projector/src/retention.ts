@@ -124,7 +124,7 @@ export class Retention {
     }
   }
 
-  /** Removes what a user has had erased. The log is last: that it begins later says that the rest is done. */
+  /** Erases the history before an index, if a user decided so. The log is last, and its first index proves the rest. */
   private async eraseHistory(signal: AbortSignal): Promise<void> {
     const { archives, streams, history, logger } = this.options;
     const index = await history.erasedBefore();

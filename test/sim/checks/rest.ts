@@ -56,7 +56,7 @@ export class RestCheck {
     for (const cluster of federation.clusters) expectAtRest(cluster);
   }
 
-  /** What must still end, in words; undefined: nothing. */
+  /** Returns the work that must still end, in words; undefined if there is none. */
   private whatIsOpen(): string | undefined {
     const { clusters } = this.federation;
     for (const cluster of clusters) {

@@ -12,7 +12,7 @@ import { itemsOf, type Wish } from './wishes.js';
 /** How long a key is published before it is used, minutes. */
 const PUBLISHED_MINUTES = [0.5, 12] as const;
 
-/** What an action has where there is a keyring. */
+/** The context of an action in a run with a keyring. */
 interface KeyParts {
   readonly api: KeyringApi;
   readonly run: KeysRun;
@@ -27,7 +27,7 @@ const withKeys =
 
 const ofOperators = (name: string): Action => OPERATOR_ACTIONS[name]?.[1] ?? (() => undefined);
 
-/** What clients and operators do in a run with a keyring, beside the usual workload. */
+/** Actions of clients and operators in a run with a keyring, beside the usual workload. */
 export const KEY_ACTIONS: Actions = {
   'put a secret': [10, withKeys((parts) => put(parts, anyPath(parts.random)))],
   'put a secret that is locked': [2, withKeys((parts) => put(parts, parts.random.pick(LOCKS)))],

@@ -59,7 +59,7 @@ export class KeyClients {
     return new Promise((resolve) => void this.cluster.simulator.schedule(ms, 'client goes on', resolve));
   }
 
-  /** Asks any API that serves. Undefined: the client got no answer, or an error, and does not know what became of it. */
+  /** Asks any API that serves. Undefined: the client got no answer, or an error, and does not know whether the request took effect. */
   async ask<T>(
     action: string,
     random: SeededRandom,

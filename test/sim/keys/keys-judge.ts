@@ -12,15 +12,15 @@ import type { Wish } from './wishes.js';
 
 /** A moment, as far as reads are judged by it. */
 export interface Moment {
-  /** What Postgres has. */
+  /** The content of Postgres. */
   readonly stored: number;
   /** How often the log has lost its end; reads across that are not judged. */
   readonly losses: number;
-  /** Postgres has what the log has lost. */
+  /** Postgres has transactions that the log has lost. */
   readonly isUndecided: boolean;
 }
 
-/** What the judgement needs of the cluster. */
+/** The parts of the cluster that the judge reads. */
 export interface Judged {
   readonly reference: ReferenceState;
   readonly lostEnds: LostEnds;
@@ -34,7 +34,7 @@ export interface Judged {
 }
 
 /**
- * Judges what clients of variables, locks and root keys are answered (docs/simulation.md). An acknowledged write counts, a
+ * Judges the answers to clients of variables, locks and root keys (docs/simulation.md). An acknowledged write counts, a
  * refused one does not, and a read shows what the log had at some moment while it ran.
  */
 export class KeysJudge {
@@ -82,7 +82,7 @@ export class KeysJudge {
     return wish;
   }
 
-  /** The client is told what became of it. @param lockId of the lock that it acquired */
+  /** Records the answer that the client got. @param lockId of the lock that it acquired */
   answered(wish: Wish, answer: WriteAnswer, lockId = ''): void {
     const { status, index } = answer;
     this.count(`${wish.op} ${status}`);
@@ -126,12 +126,12 @@ export class KeysJudge {
       this.report('lost-update', `root key ${keyId}, acknowledged at index ${index}, is not there`);
   }
 
-  /** What must still end, in words; undefined: nothing. */
+  /** Returns the work that must still end, in words; undefined if there is none. */
   due(): string | undefined {
     return dueOf(this.stored.now.keys, (keyId) => this.stored.isInUse(keyId), this.of.nowMs() * 1e6);
   }
 
-  /** At rest: what is there can be read. */
+  /** Checks at rest that every variable can be read. */
   finish(): void {
     const { variables, keys } = this.stored.now;
     for (const { path, keyId } of variables.values())
@@ -167,7 +167,7 @@ export class KeysJudge {
     this.report('refused-write', `${op} of ${path} was answered with a conflict and counts at index ${index}`);
   }
 
-  /** Every change is what a client asked for, but those of the broker, which change no items. */
+  /** Checks that a client asked for every change except those of the broker, which change no items. */
   private happened(effect: Effect): void {
     const { index, path, requestId, isOfHolder, before, after } = effect;
     if (isOfHolder) {
@@ -192,7 +192,7 @@ export class KeysJudge {
   }
 }
 
-/** Whether what was read between two moments is a part of the log that still counts. */
+/** Says whether a read between two moments shows a part of the log that still counts. */
 const isJudged = (from: Moment, until: Moment): boolean =>
   from.losses === until.losses && !from.isUndecided && !until.isUndecided;
 

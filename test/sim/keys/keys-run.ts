@@ -43,7 +43,7 @@ const HEARD_MS = 3 * WAIT_MS;
 const SEEN_MS = 8_000;
 const RETRY_MS = 2_000;
 
-/** The part of a run with a keyring: who uses it, and who judges what it does. */
+/** The part of a run with a keyring: its clients and its judge. */
 export class KeysRun {
   readonly judge: KeysJudge;
   readonly clients: KeyClients;
@@ -110,7 +110,7 @@ export class KeysRun {
     void this.settle();
   }
 
-  /** What must still end, in words; undefined: nothing. */
+  /** Returns the work that must still end, in words; undefined if there is none. */
   open(): string | undefined {
     return this.judge.due() ?? (this.isSettled ? undefined : 'clients of variables are not at rest');
   }

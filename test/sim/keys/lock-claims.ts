@@ -3,7 +3,7 @@ import type { Effect, StoredSecrets } from './stored-secrets.js';
 import type { StoredLock } from './variable-rules.js';
 import type { Wish } from './wishes.js';
 
-/** What a holder may count on (OP-202), true times in unix milliseconds. */
+/** The promises to a holder (OP-202), in true times, unix milliseconds. */
 interface Claim {
   readonly path: string;
   readonly id: string;
@@ -20,7 +20,7 @@ const TICKS_MS = 5;
 /**
  * Locks that clients were told are theirs. A holder may renew its lock until two TTLs after it asked for its last renewal,
  * and nobody else has the lock before the delay after that is over, whoever keeps the time (OP-200 to OP-202). A holder
- * that lets go, asked or not, claims nothing more; a restore or a power cut takes back what was promised.
+ * that lets go, asked or not, claims nothing more; a restore or a power cut takes back the promises.
  */
 export class LockClaims {
   readonly seen = new Map<string, number>();

@@ -11,7 +11,7 @@ const RETRY_MS = [800, 6_000] as const;
 /** A rival that stands still does so for up to this many TTLs, and then goes on as if nothing had happened. */
 const STANDS_STILL_TTLS = 5;
 
-/** Of what a holder does next, how often. The rest are renewals. */
+/** The shares of a holder's next actions. The rest are renewals. */
 const DIES = 0.08;
 const STANDS_STILL = 0.1;
 const RELEASES = 0.15;
@@ -43,7 +43,7 @@ export class Rival {
     }
   }
 
-  /** @returns the ID of the lock; undefined: somebody else has it, or the rival does not know */
+  /** @returns the ID of the lock; undefined if another rival has the lock, or this one does not know */
   private async acquire(ttlMs: number): Promise<string | undefined> {
     const { clients, random, path } = this;
     const id = random.chance(0.5) ? random.uuid() : '';

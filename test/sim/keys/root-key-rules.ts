@@ -14,7 +14,7 @@ export type StoredKeys = ReadonlyMap<string, StoredKey>;
 
 export type RootKeyTxn = Txn<'RootKeyUpsert'> | Txn<'RootKeyDelete'>;
 
-/** What a step of the keyring comes to; undefined: it is refused, or changes nothing. */
+/** The root keys after a step; undefined if the step is refused or changes nothing. */
 export function ruleKeys(
   keys: StoredKeys,
   txn: RootKeyTxn,
@@ -49,7 +49,7 @@ const USED_NS = 720 * HOUR_NS;
 /** An inactive key that nothing uses is kept for so long after its creation. */
 const KEPT_NS = USED_NS + HOUR_NS;
 
-/** What the servers must still do with the keys, in words; undefined: nothing. @param nowNs true time */
+/** Returns the work on keys that the servers have still to do, in words; undefined if there is none. @param nowNs true time */
 export function dueOf(keys: StoredKeys, isInUse: (keyId: string) => boolean, nowNs: number): string | undefined {
   const all = [...keys.values()];
   const active = all.filter(({ state }) => state === 'active');

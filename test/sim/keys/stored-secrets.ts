@@ -13,7 +13,7 @@ export interface Secrets {
   readonly keys: StoredKeys;
 }
 
-/** What a transaction did to a variable. */
+/** The effect of a transaction on a variable. */
 export interface Effect {
   readonly index: number;
   readonly path: string;

@@ -23,7 +23,7 @@ export interface StoredVariable {
 /** Variables by path; there is one namespace with variables. */
 export type StoredVariables = ReadonlyMap<string, StoredVariable>;
 
-/** What a change comes to by the rules of OP-196 to OP-202. */
+/** The outcome of a change by the rules of OP-196 to OP-202. */
 export type Ruling =
   | { readonly kind: 'written'; readonly variable: StoredVariable }
   | { readonly kind: 'deleted' | 'nothing' | 'conflict' | 'refused' };

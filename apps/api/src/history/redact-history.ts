@@ -21,7 +21,7 @@ const PADDING_CHARS = 448 * 1024;
 /** The largest number of indexes that an answer names. */
 export const MAX_NAMED_INDEXES = 20;
 
-/** Redacted says where a secret was found, and what was or would be replaced. */
+/** Redacted names the places of a secret, which were replaced or would be. */
 export interface Redacted {
   /** The index of the last transaction that replaced something; 0 if the state did not contain the secret. */
   readonly Index: number;
@@ -40,7 +40,7 @@ export interface Redacted {
   readonly Others: readonly OtherRow[];
 }
 
-/** Erased says what is left after the log and the events were erased. */
+/** Erased is the state of the log after an erasure. */
 export interface Erased {
   /** The log's first index. */
   readonly Index: number;
@@ -62,7 +62,7 @@ export interface RedactHistoryDeps {
 }
 
 /**
- * RedactHistory removes a value that somebody wrote into a job file (ST-185, ST-186): `redact` replaces it in the state
+ * RedactHistory removes a secret that a user wrote into a job file (ST-185, ST-186): `redact` replaces it in the state
  * by transactions and then in the history of PostgreSQL; `erase` has the projector remove the log and the events that
  * contain it. Both may be repeated after a failure. No transaction, line of output or audit record contains the value.
  *
@@ -75,7 +75,7 @@ export class RedactHistory {
 
   constructor(private readonly deps: RedactHistoryDeps) {}
 
-  /** Says what `redact` would do. */
+  /** Finds the places that `redact` would replace. */
   async find(secret: SecretText): Promise<Redacted> {
     const { redaction } = this.deps;
     const found = await redaction.find(secret);
@@ -93,7 +93,7 @@ export class RedactHistory {
     };
   }
 
-  /** @throws Refusal conflict if the secret is in use, is part of a name, or somebody else redacts now */
+  /** @throws Refusal conflict if the secret is in use, is part of a name, or another request redacts now */
   redact(secret: SecretText, requester: Requester): Promise<Redacted> {
     return this.alone(async () => {
       const { redaction, writer, onBlanked } = this.deps;

@@ -17,7 +17,7 @@ let unusable: Set<string>;
 let asked: string[];
 let rewrapping: RootKeyRewrapping;
 let warnings: string[];
-/** What an older version of the key management service's key wrapped, as the rewrapper learns at a refresh. */
+/** Root keys that an older version of the service's key wrapped, as the rewrapper learns at a refresh. */
 let outdated: Set<string>;
 let refreshes: number;
 let refreshFails: boolean;

@@ -9,7 +9,7 @@ const DENIED = 'permission denied';
 
 let time: FakeTime;
 let renewal: TokenRenewal;
-/** The token that the file holds, and what the service thinks of it. */
+/** The token in the file, and its life in the view of the service. */
 let token: string;
 let life: { endsMs: number | null; ttlS: number; renewable: boolean; longestMs: number };
 let isAway: boolean;

@@ -19,7 +19,7 @@ export interface RenewalFields {
   readonly error?: string;
 }
 
-/** RenewalLog receives what an operator has to know. No text contains the token. */
+/** RenewalLog receives the messages for operators. No text contains the token. */
 export interface RenewalLog {
   info(message: string, fields: RenewalFields): void;
   warn(message: string, fields: RenewalFields): void;
@@ -95,7 +95,7 @@ export class TokenRenewal {
     }
   }
 
-  /** Tells the log what an operator has to know. @param before the life after the last renewal, if there was one */
+  /** Writes the messages for operators. @param before the life after the last renewal, if there was one */
   private report(life: Life, before: Life | undefined): number {
     const { leftMs } = life;
     if (leftMs === null) return LOOK_AGAIN_MS;

@@ -358,8 +358,8 @@ export interface TxnPayloads {
     Tables?: ArchivedTables;
   };
   /**
-   * Replaces texts in what is stored of jobs: somebody wrote a secret into a job file. Carries only new texts, never the
-   * former ones. Refused for a version that is still in use. [ST-185]
+   * Replaces texts of stored jobs, after a user wrote a secret into a job file. Carries only new texts, never the former
+   * ones. Refused for a version that is still in use. [ST-185]
    */
   HistoryRedact: {
     /** Versions of jobs: as the job, as its stored version, and as the job of its allocations. */

@@ -3,7 +3,7 @@ import type { Job, JobSubmission } from '@waybill/model';
 import type { RedactedText, TxnPayloads } from '@waybill/state';
 import type { SecretText } from '../secret-text.js';
 
-/** The largest size of a transaction in characters of its JSON: well below what the log takes. */
+/** The largest size of a transaction in characters of its JSON, well below the limit of the log. */
 export const MAX_REDACTION_CHARS = 2 * 1024 * 1024;
 
 export type Redaction = TxnPayloads['HistoryRedact'];
@@ -16,7 +16,7 @@ export interface RedactedVersion {
   readonly Places: readonly string[];
 }
 
-/** PlannedRedaction says what is to be replaced, and why it cannot be yet. */
+/** PlannedRedaction has the texts to replace, and the reasons why they cannot be replaced yet. */
 export interface PlannedRedaction {
   /** The transactions, each of them small enough for the log. */
   readonly transactions: readonly Redaction[];
@@ -74,7 +74,7 @@ const distinctTexts = (texts: readonly RedactedText[]): RedactedText[] => [
   ...new Map(texts.map((text) => [JSON.stringify(text.Path), text])).values(),
 ];
 
-/** Splits the rows into transactions. A row alone may be larger: its submission has at most what a registration had. */
+/** Splits the rows into transactions. A single row may be larger, as large as a registration. */
 function inTransactions(
   versions: Redaction['Versions'],
   submissions: Redaction['Submissions'],
