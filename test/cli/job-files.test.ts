@@ -261,6 +261,10 @@ describe('the command line with HCL', () => {
     await says('connecting with a password of 5 characters');
     expect(await cli('var', 'put', '-force', 'nomad/jobs/billing', 'password=second')).toMatchObject({ code: 0 });
     await says('connecting with a password of 6 characters');
+    for (const words of ['root keyring list', 'root keyring rotate -now -full'])
+      expect(await cli('operator', ...words.split(' '))).toMatchObject({ code: 0 });
+    expect((await cli('var', 'get', '-item=password', 'nomad/jobs/billing')).out).toBe('second');
+    expect((await cli('log', '-type=VarApplyState')).out).toContain('VarApplyState');
   });
 
   it.each(['csi', 'multiregion'])('examples/%s.nomad.hcl is right, but needs more than one machine', async (name) => {

@@ -77,7 +77,7 @@ export function effectOf(
 ): string {
   if (verdict === 'refused' || verdict === 'void') return `${verdict}: ${error}`;
   const objects = Objects ?? [];
-  if (objects.length === 0) return error || 'nothing changed';
+  if (objects.length === 0) return error || (verdict === 'noop' ? 'nothing changed' : 'no object with a history');
   const [only] = objects;
   if (kind !== undefined && only && objects.length === 1)
     return id === undefined && only.ID !== kind ? `${display.idOrName(only.ID)}: ${only.Change}` : only.Change;
