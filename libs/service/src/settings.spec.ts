@@ -27,6 +27,37 @@ it('AU-182: the issuer of identities is a URL, or there is none', () => {
     );
 });
 
+describe('API-351: clusters of Vault and Consul that jobs may use', () => {
+  const identity = (aud: string, TTL = NS_PER_HOUR) => ({ Audience: [aud], TTL, ExtraClaims: null });
+
+  it('are none, pairs of cluster and audience, or JSON', () => {
+    expect(read({})).toMatchObject({ WAYBILL_VAULT: {}, WAYBILL_CONSUL: {} });
+    expect(read({ WAYBILL_VAULT: '' }).WAYBILL_VAULT).toEqual({});
+    expect(read({ WAYBILL_CONSUL: 'default=consul.io,team=consul.team' }).WAYBILL_CONSUL).toEqual({
+      default: identity('consul.io'),
+      team: identity('consul.team'),
+    });
+    const json = { default: { aud: ['a', 'b'], ttl: '30m', extra_claims: ['team'] }, bare: {} };
+    expect(read({ WAYBILL_VAULT: JSON.stringify(json) }).WAYBILL_VAULT).toEqual({
+      default: { Audience: ['a', 'b'], TTL: NS_PER_HOUR / 2, ExtraClaims: ['team'] },
+      bare: null,
+    });
+  });
+
+  it.each([
+    ['vault.io', 'cluster=audience with commas between'],
+    ['{"default":', 'cluster=audience with commas between'],
+    ['two words=x', 'up to 64 letters'],
+    ['{"default":{"aud":"vault.io"}}', 'array'],
+    ['{"default":{"audience":["x"]}}', 'audience'],
+    ['{"default":{"aud":["x"],"ttl":"19s"}}', 'at least 20s'],
+    ['{"default":{"aud":["x"],"ttl":"soon"}}', 'at least 20s'],
+  ])('%s is refused', (text, reason) => {
+    expect(refusal({ WAYBILL_VAULT: text })).toContain('WAYBILL_VAULT=');
+    expect(refusal({ WAYBILL_VAULT: text })).toContain(reason);
+  });
+});
+
 it('AU-227: unset, a token that expires lives for a minute to a day', () => {
   expect(read({})).toMatchObject({
     WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: NS_PER_MINUTE,

@@ -16,6 +16,7 @@ import {
   hostNames,
   hours,
   interval,
+  loginClusters,
   natsUrls,
   origins,
   peers,
@@ -139,6 +140,12 @@ export const SETTINGS = {
     .describe('api: a JWT with a jti claim logs in once; the same for every api'),
   WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: duration('1m').describe('api: least life of a token that expires'),
   WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: duration('24h').describe('api: greatest life of a token that expires'),
+  WAYBILL_VAULT: loginClusters
+    .default({})
+    .describe(
+      'api: clusters of Vault that jobs may use, as default=vault.io (name=audience,…) or JSON such as {"default":{"aud":["vault.io"],"ttl":"1h"}}; empty: none',
+    ),
+  WAYBILL_CONSUL: loginClusters.default({}).describe('api: the same for Consul, such as default=consul.io'),
   WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT: z
     .enum(INTRODUCTION_ENFORCEMENTS, {
       error: ({ input }) =>

@@ -1,6 +1,12 @@
-import { decodeJob, defaultSchedulerConfiguration, type Namespace, type NodePool } from '@waybill/model';
+import {
+  type ClusterIdentities,
+  decodeJob,
+  defaultSchedulerConfiguration,
+  type Namespace,
+  type NodePool,
+} from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { JOB_MAX_COUNT, JobAdmission } from './job-admission.js';
+import { type AdmissionLookup, JOB_MAX_COUNT, JobAdmission } from './job-admission.js';
 
 const LIMITS = {
   EnabledTaskDrivers: ['exec'],
@@ -9,14 +15,19 @@ const LIMITS = {
   DisabledNetworkModes: null,
 };
 
-function admission(Capabilities: Namespace['Capabilities'] = null, MemoryOversubscriptionEnabled = false) {
+function admission(
+  Capabilities: Namespace['Capabilities'] = null,
+  MemoryOversubscriptionEnabled = false,
+  vault: ClusterIdentities = {},
+) {
   const namespace = { Name: 'team', Capabilities } as Namespace;
   const config = { ...defaultSchedulerConfiguration(), MemoryOversubscriptionEnabled };
-  return new JobAdmission({
+  const lookup: AdmissionLookup = {
     namespace: async (name) => (name === 'team' ? namespace : undefined),
     nodePool: async (Name) => (Name === 'default' ? ({ Name } as NodePool) : undefined),
     schedulerConfiguration: async () => config,
-  });
+  };
+  return new JobAdmission(lookup, { vault, consul: {} });
 }
 
 /** Uses `docker` and may take more memory than it reserves. */
@@ -70,15 +81,21 @@ describe('what is looked at before a job is written', () => {
     ]);
   });
 
-  it('API-181: a job that asks for secrets from Vault is refused, once, with the cluster it asks', async () => {
+  it('API-181, API-346: a job that uses a cluster of Vault that is not enabled is refused, once', async () => {
     const task = { Name: 'a', Driver: 'mock_driver' };
     const Tasks = [
       { ...task, Vault: {} },
       { ...task, Name: 'b', Vault: { Cluster: 'other' } },
     ];
-    expect((await admission().validate(submitted({ Tasks }).Job)).errors).toEqual([
-      'Vault "default" not enabled but used in the job',
+    const { Job } = submitted({ Tasks });
+    expect((await admission().validate(Job)).errors).toEqual([
+      expect.stringMatching(/^Vault "default" not enabled but used in the job/),
     ]);
+    const identity = { Audience: ['vault.io'], TTL: 3_600e9, ExtraClaims: null };
+    expect((await admission(null, false, { default: identity }).validate(Job)).errors).toEqual([
+      expect.stringMatching(/^Vault "other" not enabled but used in the job/),
+    ]);
+    expect((await admission(null, false, { default: identity, other: identity }).validate(Job)).errors).toEqual([]);
   });
 
   it('API-330: more allocations than one job may have', async () => {

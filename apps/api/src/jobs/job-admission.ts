@@ -7,8 +7,11 @@ import {
   formatWarnings,
   type Job,
   type JobValidation,
+  type LoginClusters,
+  loginErrors,
   type Namespace,
   namespaceLimitProblems,
+  NO_LOGIN_CLUSTERS,
   type NodePool,
   regionsOf,
   type SchedulerConfiguration,
@@ -32,7 +35,10 @@ export interface AdmissionLookup {
  * when the job is written. Cost: three reads of single rows.
  */
 export class JobAdmission {
-  constructor(private readonly read: AdmissionLookup) {}
+  constructor(
+    private readonly read: AdmissionLookup,
+    private readonly logins: LoginClusters = NO_LOGIN_CLUSTERS,
+  ) {}
 
   async validate(job: Job): Promise<JobValidation> {
     const [namespace, nodePool, config] = await Promise.all([
@@ -47,7 +53,10 @@ export class JobAdmission {
     const place = regionsOf(job).length > 0 ? [] : placeErrors(job, namespace, nodePool); // else for each region to say
     const limits = namespace ? namespaceLimitProblems(job, namespace) : [];
     const ofClaims = namespace ? extraClaimWarnings(job, namespace) : [];
-    return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings: [...warnings, ...ofClaims] };
+    return {
+      errors: [...loginErrors(job, this.logins), ...place, ...limits, ...errors],
+      warnings: [...warnings, ...ofClaims],
+    };
   }
 
   /** Resolves with all warnings as one text (API-350). @throws Refusal invalid with every error of the job (API-102) */
@@ -72,10 +81,4 @@ function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodeP
     ...(hasNamespace ? [] : [`job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`]),
     ...(hasPool ? [] : [`job "${job.ID}" is in nonexistent node pool "${poolOf(job)}"`]),
   ];
-}
-
-/** Returns an error for tasks that request secrets from Vault: Waybill has none, so they would start without them. */
-function vaultErrors({ TaskGroups }: Job): string[] {
-  const clusters = TaskGroups.flatMap(({ Tasks }) => Tasks.flatMap(({ Vault }) => (Vault ? [Vault.Cluster] : [])));
-  return clusters.slice(0, 1).map((cluster) => `Vault ${JSON.stringify(cluster)} not enabled but used in the job`);
 }

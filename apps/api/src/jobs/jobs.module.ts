@@ -19,7 +19,7 @@ import { JobValidationController } from './job-validation.controller.js';
 import { JobVersionWrites } from './job-version-writes.js';
 import { JobRuns } from './job-runs.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
-import { deregisterJobOf, registerJobOf } from './job-writers.js';
+import { admissionOf, deregisterJobOf, loginClustersOf, registerJobOf } from './job-writers.js';
 import { JobVersionTags } from './job-version-tags.js';
 import { JobWritesController } from './job-writes.controller.js';
 import { JobsController } from './jobs.controller.js';
@@ -36,8 +36,12 @@ import { ScaleJob } from './scale-job.js';
     made(JobParser, ({ context: { timers } }) => new JobParser(timers)),
     made(JobList, ({ model, reads }) => new JobList(model, reads)),
     made(JobStatuses, ({ model, reads }) => new JobStatuses(model, reads)),
-    made(RegisterRequests, ({ context: { settings, clock } }) => new RegisterRequests(settings.WAYBILL_REGION, clock)),
-    made(JobAdmission, ({ lookup }) => new JobAdmission(lookup)),
+    made(
+      RegisterRequests,
+      ({ context: { settings, clock } }) =>
+        new RegisterRequests(settings.WAYBILL_REGION, clock, loginClustersOf(settings)),
+    ),
+    made(JobAdmission, admissionOf),
     made(RegisterJob, registerJobOf),
     made(RegionJobs, regionJobsOf),
     made(

@@ -6,6 +6,8 @@ import {
   type GroupScalingEvent,
   type Job,
   type JobSubmission,
+  type LoginClusters,
+  NO_LOGIN_CLUSTERS,
   nsFromMs,
   regionsOf,
 } from '@waybill/model';
@@ -64,6 +66,7 @@ export class RegisterRequests {
   constructor(
     private readonly region: string,
     private readonly clock: Clock,
+    private readonly logins: LoginClusters = NO_LOGIN_CLUSTERS,
   ) {}
 
   /**
@@ -120,7 +123,8 @@ export class RegisterRequests {
   private decodeSubmitted(body: JsonObject, decode: typeof decodeJobToValidate, namespace = ''): SubmittedJob {
     const json = memberOf(body, 'Job');
     if (json === undefined) throw badRequest('Job must be specified');
-    const job = decode(json, { region: this.region, namespace, submitTimeNs: nsFromMs(this.clock.nowMs()) });
+    const submitTimeNs = nsFromMs(this.clock.nowMs());
+    const job = decode(json, { region: this.region, namespace, submitTimeNs, logins: this.logins });
     return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 

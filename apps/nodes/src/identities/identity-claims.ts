@@ -2,6 +2,7 @@ import type { Claims } from '@waybill/keyring';
 import {
   type Allocation,
   type ClaimsOfNamespace,
+  consulBlockOf,
   DEFAULT_AUDIENCE,
   extraClaimsOf,
   findTaskGroup,
@@ -15,6 +16,7 @@ import {
   type Service,
   SERVICE_NAME,
   type Task,
+  vaultIdentityName,
   type WorkloadIdentity,
 } from '@waybill/model';
 import type { IdentityRequest } from '@waybill/rpc';
@@ -112,8 +114,10 @@ function common({ identity, written, claim, task }: Workload, bearer: Bearer, { 
 
 /** The claims that Consul and Vault expect (AU-127). */
 function othersClaims({ Name }: WorkloadIdentity, { alloc, job }: Bearer, task: Task | undefined): Claims {
-  const consul = task?.Consul?.Namespace || findTaskGroup(job, alloc.TaskGroup)?.Consul?.Namespace;
-  const vault = Name === 'vault_default' ? task?.Vault : undefined;
+  const group = findTaskGroup(job, alloc.TaskGroup);
+  const consul = group && (task ? consulBlockOf(group, task) : group.Consul)?.Namespace;
+  const block = task?.Vault;
+  const vault = block && Name === vaultIdentityName(block.Cluster) ? block : undefined;
   return {
     ...(Name.startsWith('consul') && consul && { consul_namespace: consul }),
     ...(vault?.Namespace && { vault_namespace: vault.Namespace }),

@@ -142,6 +142,13 @@ describe('claims of identities', () => {
     expect(await claimsWith([task], 'consul_default')).toEqual(['mesh', undefined, undefined]);
     const own = { ...task, Consul: { Namespace: 'own' } };
     expect((await claimsWith([own], 'consul_default'))[0]).toBe('own');
+    const named = [
+      { ...task, Vault: { ...Vault, Cluster: 'team' }, Identities: [...Identities, { ...AWS, Name: 'vault_team' }] },
+    ];
+    expect(await claimsWith(named, 'vault_team')).toEqual([undefined, 'secrets', 'reader']);
+    expect(await claimsWith(named, 'vault_default')).toEqual([undefined, undefined, undefined]);
+    const elsewhere = { ...task, Consul: { Cluster: 'team' } };
+    expect((await claimsWith([elsewhere], 'consul_default'))[0]).toBeUndefined();
   });
 
   it('AU-142: one of a service that a task has, in a group without services', async () => {

@@ -11,6 +11,7 @@ import {
 import { withImplicitConstraints } from './implicit-constraints.js';
 import type { Job } from '../jobs/job.js';
 import { jobShape, type GivenJob } from '../jobs/job-shape.js';
+import { type LoginClusters, NO_LOGIN_CLUSTERS, withLoginIdentities } from '../jobs/login-clusters.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 import { fillShape, type Given } from '../encoding/wire-shape.js';
 
@@ -25,6 +26,8 @@ export interface SubmissionContext {
   namespace?: string;
   /** Unix nanoseconds (API-315). */
   submitTimeNs: number;
+  /** The enabled clusters of Vault and Consul (API-351); the default is none. */
+  logins?: LoginClusters;
 }
 
 /** Returns the stored form of a submitted job: blocks merged down, defaults filled in, implicit constraints added. */
@@ -42,11 +45,8 @@ export function canonicaliseJob(submitted: GivenJob, context: SubmissionContext)
     TaskGroups: given.TaskGroups?.map((group) => canonicaliseGroup(given, type, group)),
   });
   const isParent = job.Periodic !== null || job.ParameterizedJob !== null;
-  return withImplicitConstraints({
-    ...job,
-    Status: isParent ? 'running' : 'pending',
-    SubmitTime: context.submitTimeNs,
-  });
+  const stored: Job = { ...job, Status: isParent ? 'running' : 'pending', SubmitTime: context.submitTimeNs };
+  return withImplicitConstraints(withLoginIdentities(stored, context.logins ?? NO_LOGIN_CLUSTERS));
 }
 
 function regionOf(given: GivenJob, agentRegion: string): string {

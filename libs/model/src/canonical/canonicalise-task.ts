@@ -18,7 +18,13 @@ export function canonicaliseTask(scope: GroupScope, restart: RestartPolicy, task
       CPU: task.Resources?.CPU ?? (task.Resources?.Cores === undefined ? undefined : 0),
     },
     Services: task.Services?.map((service) => canonicaliseService(scope, service, name)),
-    Vault: task.Vault ? { ...task.Vault, Namespace: task.Vault.Namespace || scope.job.VaultNamespace } : undefined,
+    Vault: task.Vault
+      ? {
+          ...task.Vault,
+          Namespace: task.Vault.Namespace || scope.job.VaultNamespace,
+          ChangeSignal: task.Vault.ChangeSignal?.toUpperCase(),
+        }
+      : undefined,
     Templates: task.Templates?.map(canonicaliseTemplate),
     Artifacts: task.Artifacts?.map(canonicaliseArtifact),
     ScalingPolicies: task.ScalingPolicies?.map((policy) => ({

@@ -1,4 +1,5 @@
 import type { Job } from '../jobs/job.js';
+import { consulBlockOf, DEFAULT_CLUSTER } from '../jobs/login-clusters.js';
 import type { Constraint } from '../jobs/placement-rules.js';
 import type { Service } from '../jobs/service.js';
 import type { Task } from '../jobs/task.js';
@@ -6,8 +7,19 @@ import { serviceIdentitiesOf } from '../jobs/service-identities.js';
 import { identitiesOf } from '../jobs/task-identities.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 
-const CONSUL: Constraint = { LTarget: '${attr.consul.version}', RTarget: '>= 1.8.0', Operand: 'semver' };
-const VAULT: Constraint = { LTarget: '${attr.vault.version}', RTarget: '>= 0.6.1', Operand: 'semver' };
+const consulOf = (cluster: string): Constraint => ({
+  LTarget: versionAttribute('consul', cluster),
+  RTarget: '>= 1.8.0',
+  Operand: 'semver',
+});
+const vaultOf = (cluster: string): Constraint => ({
+  LTarget: versionAttribute('vault', cluster),
+  RTarget: '>= 0.6.1',
+  Operand: 'semver',
+});
+/** Returns the attribute of a machine that reaches a cluster. The default cluster is not named in it. */
+const versionAttribute = (product: 'consul' | 'vault', cluster: string): string =>
+  cluster === DEFAULT_CLUSTER ? `\${attr.${product}.version}` : `\${attr.${product}.${cluster}.version}`;
 const NATIVE_SERVICES: Constraint = { LTarget: '${attr.nomad.service_discovery}', RTarget: 'true', Operand: '=' };
 const NATIVE_CHECKS: Constraint = { LTarget: '${attr.nomad.version}', RTarget: '>= 1.4.0', Operand: 'semver' };
 const IDENTITIES: Constraint = { LTarget: '${attr.nomad.version}', RTarget: '>= 1.7.0-a', Operand: 'semver' };
@@ -28,9 +40,11 @@ function withGroupConstraints(group: TaskGroup): TaskGroup {
   const native = services.filter((service) => service.Provider === 'nomad');
   if (native.length > 0) addUnlessEqual(constraints, NATIVE_SERVICES);
   if (native.some((service) => service.Checks !== null)) addUnlessEqual(constraints, NATIVE_CHECKS);
-  if ((group.Services ?? []).some(isConsul)) addUnlessConstrained(constraints, CONSUL);
+  const ofServices = (group.Services ?? []).filter(isConsul).map(({ Cluster }) => Cluster);
+  const ofTasks = group.Tasks.flatMap((task) => consulBlockOf(group, task)?.Cluster ?? []);
+  for (const cluster of [...ofServices, ...ofTasks]) addUnlessConstrained(constraints, consulOf(cluster));
   if ((group.Networks ?? []).some((network) => network.Mode === 'bridge')) addBridge(constraints);
-  if (group.Tasks.some((task) => task.Vault !== null)) addUnlessConstrained(constraints, VAULT);
+  for (const { Vault } of group.Tasks) if (Vault) addUnlessConstrained(constraints, vaultOf(Vault.Cluster));
   const signals = signalsOf(group);
   if (signals.length > 0) {
     addUnlessEqual(constraints, {
@@ -60,9 +74,10 @@ function withGroupConstraints(group: TaskGroup): TaskGroup {
 }
 
 function withTaskConstraints(task: Task): Task {
-  if (!(task.Services ?? []).some(isConsul)) return task;
+  const services = (task.Services ?? []).filter(isConsul);
+  if (services.length === 0) return task;
   const constraints = [...(task.Constraints ?? [])];
-  addUnlessConstrained(constraints, CONSUL);
+  for (const { Cluster } of services) addUnlessConstrained(constraints, consulOf(Cluster));
   return { ...task, Constraints: constraints };
 }
 

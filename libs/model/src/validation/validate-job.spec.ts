@@ -381,6 +381,13 @@ describe('task', () => {
     );
     expect(ofTask({ Lifecycle: { Hook: 'x' } })).toContain('Lifecycle validation failed: invalid hook: x');
     expect(ofTask({ Lifecycle: {} })).toContain('Lifecycle validation failed: no lifecycle hook provided');
+    expect(ofTask({ Vault: { ChangeMode: 'reload' } })).toContain(
+      'Vault validation failed: Unknown change mode "reload"',
+    );
+    expect(ofTask({ Vault: { ChangeMode: 'signal', ChangeSignal: '' } })).toContain(
+      'Vault validation failed: Signal must be specified when using change mode "signal"',
+    );
+    expect(ofTask({ Vault: { ChangeMode: 'signal', ChangeSignal: 'sighup' } })).not.toContain('Vault validation');
     expect(ofTask({ Identities: [{ Name: 'default' }, {}] })).toContain('Duplicate default identities found');
   });
 

@@ -35,6 +35,7 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
     ...(task.Artifacts ?? []).flatMap(artifactErrors),
     ...templatesErrors(task.Templates ?? []),
     ...lifecycleErrors(task),
+    ...vaultErrors(task),
     ...payloadErrors(task),
     ...actionErrors(task),
     ...duplicateErrors(task),
@@ -262,6 +263,17 @@ function lifecycleErrors({ Lifecycle }: Task): string[] {
   if (Lifecycle.Hook === '') return ['Lifecycle validation failed: no lifecycle hook provided'];
   const isKnown = ['prestart', 'poststart', 'poststop'].includes(Lifecycle.Hook);
   return isKnown ? [] : [`Lifecycle validation failed: invalid hook: ${Lifecycle.Hook}`];
+}
+
+const VAULT_CHANGE_MODES = ['noop', 'restart', 'signal'];
+
+/** Returns the errors of a `vault` block (AU-163). */
+function vaultErrors({ Vault }: Task): string[] {
+  if (Vault === null) return [];
+  const errors = VAULT_CHANGE_MODES.includes(Vault.ChangeMode) ? [] : [`Unknown change mode "${Vault.ChangeMode}"`];
+  if (Vault.ChangeMode === 'signal' && Vault.ChangeSignal === '')
+    errors.push('Signal must be specified when using change mode "signal"');
+  return errors.map((error) => `Vault validation failed: ${error}`);
 }
 
 function payloadErrors({ DispatchPayload }: Task): string[] {
