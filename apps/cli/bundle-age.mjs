@@ -7,11 +7,16 @@ const PARTS = ['apps/cli', 'libs/model', 'libs/certificates', 'libs/jobspec', 'l
 export const BUNDLE = new URL('dist/bundle/', import.meta.url);
 export const BUNDLED = new URL('waybill.js', BUNDLE);
 
+/** Files in a part's `dist/` whose times say when `tsc -b` and scripts/transpile.mjs last wrote there. */
+const STAMPS = ['.tsbuildinfo', '.transpiled'];
+
 /** @param {URL} file */
 const changedMs = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** One that is older than a part of it would be the program of yesterday. */
+/** Whether the bundle is newer than each of its parts. An older bundle would be an earlier program. */
 export function isBundleNewest() {
   const madeMs = changedMs(BUNDLED);
-  return PARTS.every((part) => changedMs(new URL(`../../${part}/dist/.tsbuildinfo`, import.meta.url)) < madeMs);
+  return PARTS.every((part) =>
+    STAMPS.every((stamp) => changedMs(new URL(`../../${part}/dist/${stamp}`, import.meta.url)) < madeMs),
+  );
 }

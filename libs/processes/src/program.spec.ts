@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,5 +26,17 @@ describe('a program', () => {
     expect(isNewest(pathToFileURL(file))).toBe(true);
     utimesSync(file, new Date(), new Date('2020-01-01'));
     expect(isNewest(pathToFileURL(file))).toBe(false);
+  });
+
+  it.each(['.tsbuildinfo', '.transpiled'])('comes from no bundle that is older than a %s', (stamp) => {
+    const bundle = path.join(dir, 'some.js');
+    for (const folder of ['apps/api/dist', 'libs/model/dist']) mkdirSync(path.join(dir, folder), { recursive: true });
+    const file = path.join(dir, 'libs/model/dist', stamp);
+    for (const written of [bundle, file]) writeFileSync(written, '');
+    const newest = (): boolean => isNewest(pathToFileURL(bundle), pathToFileURL(`${dir}/`));
+    utimesSync(file, new Date(), new Date(Date.now() - 3_600_000));
+    expect(newest()).toBe(true);
+    utimesSync(file, new Date(), new Date(Date.now() + 3_600_000));
+    expect(newest()).toBe(false);
   });
 });

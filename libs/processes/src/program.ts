@@ -14,13 +14,18 @@ export async function loadProgram<Exports>(name: string, compiled: () => Promise
   return isNewest(bundled) ? ((await import(bundled.href)) as Exports) : compiled();
 }
 
-/** Whether the bundle is there and every package was last built before it. */
-export function isNewest(bundled: URL): boolean {
+/** Files in a package's `dist/` whose times say when `tsc -b` and scripts/transpile.mjs last wrote there. */
+const STAMPS = ['.tsbuildinfo', '.transpiled'];
+
+/** Whether the bundle exists and is newer than the last build of every package below `root`. */
+export function isNewest(bundled: URL, root: URL = ROOT): boolean {
   const madeMs = changedMs(bundled);
-  const packages = ['apps/', 'libs/'].flatMap((group) =>
-    readdirSync(new URL(group, ROOT)).map((name) => new URL(`${group}${name}/dist/.tsbuildinfo`, ROOT)),
+  const stamps = ['apps/', 'libs/'].flatMap((group) =>
+    readdirSync(new URL(group, root)).flatMap((name) =>
+      STAMPS.map((stamp) => new URL(`${group}${name}/dist/${stamp}`, root)),
+    ),
   );
-  return madeMs > 0 && packages.every((buildInfo) => changedMs(buildInfo) < madeMs);
+  return madeMs > 0 && stamps.every((stamp) => changedMs(stamp) < madeMs);
 }
 
 /** 0 where there is no such file. */
