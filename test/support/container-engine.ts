@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, copyFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { finished } from 'node:stream/promises';
@@ -6,7 +15,8 @@ import Docker from 'dockerode';
 import { create } from 'tar';
 
 const SHELLS = ['/usr/bin/busybox', '/bin/busybox'];
-const PROGRAMS = 'sh cat echo env head id kill ls sleep tail test touch true wc seq dd stat tr'.split(' ');
+const PROGRAMS =
+  'sh cat echo env head id kill ls sleep tail test touch true wc seq dd stat tr cp grep httpd mkdir nc sed'.split(' ');
 
 /** Where a real engine is looked for. */
 export const ENDPOINT =
@@ -28,8 +38,20 @@ export async function whyNoEngine(): Promise<string | undefined> {
     );
 }
 
+/** What an image has besides a shell. */
+export interface ImageContent {
+  /** Shell scripts in /bin, by name. */
+  readonly scripts?: Readonly<Record<string, string>>;
+  /** Instructions as in a Dockerfile, such as `CMD ["/bin/server"]`. */
+  readonly changes?: string;
+}
+
 /** An image with a shell and little else, made of this machine's busybox: no registry is needed. */
-export async function makeImage(engine: Docker, name: string): Promise<void> {
+export async function makeImage(
+  engine: Docker,
+  name: string,
+  { scripts = {}, changes = '' }: ImageContent = {},
+): Promise<void> {
   const [repo, tag = 'latest'] = name.split(':');
   const busybox = SHELLS.find((file) => existsSync(file));
   if (!busybox) throw new Error('no busybox');
@@ -38,9 +60,14 @@ export async function makeImage(engine: Docker, name: string): Promise<void> {
     for (const at of ['bin', 'etc', 'tmp']) mkdirSync(path.join(dir, at));
     copyFileSync(busybox, path.join(dir, 'bin/busybox'));
     for (const program of PROGRAMS) symlinkSync('busybox', path.join(dir, 'bin', program));
+    for (const [script, text] of Object.entries(scripts)) {
+      const file = path.join(dir, 'bin', script);
+      writeFileSync(file, `#!/bin/sh\n${text}\n`);
+      chmodSync(file, 0o755);
+    }
     const archive = path.join(dir, 'image.tar');
     await create({ cwd: dir, file: archive }, ['bin', 'etc', 'tmp']);
-    const answer = await engine.importImage(archive, { repo, tag });
+    const answer = await engine.importImage(archive, { repo, tag, ...(changes !== '' && { changes }) });
     answer.resume();
     await finished(answer as NodeJS.ReadableStream);
   } finally {

@@ -145,6 +145,8 @@ export interface TaskConfig {
   readonly resources?: TaskResources;
   /** Absent if there are no ports. */
   readonly ports?: readonly TaskPort[];
+  /** The ports of the task's own network, which only old jobs have (NW-12). Absent if it has no network. */
+  readonly ownPorts?: readonly TaskPort[];
   /** Absent if the machine's settings apply. */
   readonly dns?: TaskDns;
   /** The network mode of the group (AG-296); absent or empty means `host`. */

@@ -87,6 +87,23 @@ describe('what an allocation offers', () => {
     },
   );
 
+  it("NW-12, AG-143: a port of the task's own network is offered with its address, to this task only", () => {
+    const Networks = [
+      fixtures.aNetwork({ IP: '10.3.3.3', ReservedPorts: [{ ...PORT, Label: 'db', Value: 5_432, HostNetwork: '' }] }),
+    ];
+    const { AllocatedResources } = fixtures.anAlloc();
+    const given = Object.values(AllocatedResources.Tasks)[0]!;
+    const alloc = { AllocatedResources: { ...AllocatedResources, Tasks: { server: { ...given, Networks } } } };
+    const db = { PortLabel: 'db', Checks: [aCheck({})] };
+    const { services } = offered({ task: [aService(db)], group: [aService(db)], alloc });
+    const of = (at: number) => {
+      const { registration, checks } = services[at]!;
+      return [registration.Address, registration.Port, checks[0]!.address, checks[0]!.port];
+    };
+    expect(of(1)).toEqual(['10.3.3.3', 5_432, '10.3.3.3', 5_432]);
+    expect(of(0)).toEqual(['10.9.9.9', 0, '10.9.9.9', 0]);
+  });
+
   it('AG-143: names and tags are interpolated like the environment', () => {
     const service = aService({ Tags: ['rack-${meta.rack}', 'task-${NOMAD_TASK_NAME}', '${NOMAD_GROUP_NAME}'] });
     expect(offered({ task: [service] }).services[0]!.registration.Tags).toEqual(['rack-r1', 'task-server', 'web']);

@@ -4,6 +4,7 @@ import {
   findTaskGroup,
   type Job,
   type Node,
+  portsOfNetwork,
   registrationId,
   type Service,
   type ServiceCheck,
@@ -74,7 +75,7 @@ function workloadService(service: Service, task: string, place: WorkloadPlace): 
   const Tags = isCanary ? service.CanaryTags : service.Tags;
   const network = place.networkOf(task);
   const endpoint = endpointOf(
-    { label: service.PortLabel, mode: service.AddressMode, literal: service.Address },
+    { task, label: service.PortLabel, mode: service.AddressMode, literal: service.Address },
     place,
     network,
   );
@@ -85,7 +86,11 @@ function workloadService(service: Service, task: string, place: WorkloadPlace): 
     task,
     group: alloc.Name,
     spec,
-    ...endpointOf({ label: spec.PortLabel || service.PortLabel, mode: spec.AddressMode, literal: '' }, place, network),
+    ...endpointOf(
+      { task, label: spec.PortLabel || service.PortLabel, mode: spec.AddressMode, literal: '' },
+      place,
+      network,
+    ),
   }));
   const registration = { ID, ServiceName: service.Name, Tags, Address: endpoint.address, Port: endpoint.port };
   return { task, registration, checks };
@@ -97,6 +102,8 @@ interface Endpoint {
 }
 
 interface WantedEndpoint {
+  /** The task whose own network counts besides the group's (NW-12); empty for a service of the group. */
+  readonly task: string;
   /** The label of a port, or a number; empty means no port. */
   readonly label: string;
   /** `AddressMode`. */
@@ -109,11 +116,13 @@ interface WantedEndpoint {
  * Returns the address and port to register (AG-143). A label that names no port may be a number; else the port is 0.
  */
 function endpointOf(
-  { label, mode, literal }: WantedEndpoint,
+  { task, label, mode, literal }: WantedEndpoint,
   { alloc, node, network: ofAlloc }: WorkloadPlace,
   network: DriverNetwork | null,
 ): Endpoint {
-  const mapped = (alloc.AllocatedResources.Shared.Ports ?? []).find((port) => port.Label === label);
+  const { Shared, Tasks } = alloc.AllocatedResources;
+  const ofTask = (Tasks[task]?.Networks ?? []).flatMap(portsOfNetwork);
+  const mapped = [...(Shared.Ports ?? []), ...ofTask].find((port) => port.Label === label);
   const port = mapped ? mapped.Value : /^\d{1,5}$/.test(label) ? Number(label) : 0;
   const inside = mapped && mapped.To > 0 ? mapped.To : port;
   const host = mapped?.HostIP || (node.Attributes['unique.network.ip-address'] ?? '');

@@ -195,6 +195,9 @@ function taskNetworkVariables({ alloc, task }: TaskEnvInput): Record<string, str
   return variables;
 }
 
+/** Returns the name of the variable with the number of a port (AG-227, AG-230). */
+export const portVariable = (label: string): string => cleanName(`NOMAD_PORT_${label}`);
+
 const isIPv6 = (ip: string): boolean => ip.includes(':');
 const addressOf = (ip: string, port: number): string => `${isIPv6(ip) ? `[${ip}]` : ip}:${port}`;
 const ipVariable = (ip: string, label: string): string => `NOMAD_IPv${isIPv6(ip) ? 6 : 4}_${label}`;
@@ -212,13 +215,12 @@ function fromHost(hostEnv: TaskEnvInput['hostEnv']): Record<string, string> {
   return kept;
 }
 
-function cleanNames(variables: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => {
-      const unclean = CLEANED_PREFIXES.some((prefix) => name.startsWith(prefix));
-      return [unclean ? name.replaceAll(/[^A-Za-z0-9_.]/g, '_') : name, value];
-    }),
-  );
+const cleanNames = (variables: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(variables).map(([name, value]) => [cleanName(name), value]));
+
+function cleanName(name: string): string {
+  const unclean = CLEANED_PREFIXES.some((prefix) => name.startsWith(prefix));
+  return unclean ? name.replaceAll(/[^A-Za-z0-9_.]/g, '_') : name;
 }
 
 function factsOf(node: Node, region: string): Map<string, string> {

@@ -1,4 +1,4 @@
-import { type DNSConfig, findTaskGroup, type Node } from '@waybill/model';
+import { type DNSConfig, findTaskGroup, type Node, portsOfNetwork } from '@waybill/model';
 import type { AllocationDirectories } from '../allocations/disk/allocation-directories.js';
 import {
   type Driver,
@@ -131,13 +131,14 @@ export class TaskPreparation {
   private assignedTo(
     wanted: WantedTask,
     paths: TaskPaths,
-  ): Pick<TaskConfig, 'resources' | 'ports' | 'dns' | 'networkMode' | 'network'> {
+  ): Pick<TaskConfig, 'resources' | 'ports' | 'ownPorts' | 'dns' | 'networkMode' | 'network'> {
     const { alloc, job, task, network } = wanted;
     const { Tasks, Shared } = alloc.AllocatedResources;
     const given = Tasks[task.Name];
     const ofGroup = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0];
     const own = ofGroup?.DNS && (this.envOf(wanted, paths).interpolateAll(ofGroup.DNS) as DNSConfig);
     const dns = own ?? network?.status?.DNS;
+    const ownNetwork = given?.Networks?.[0];
     return {
       ...(given && {
         resources: {
@@ -152,6 +153,14 @@ export class TaskPreparation {
         hostPort: Value,
         to: To,
       })),
+      ...(ownNetwork && {
+        ownPorts: portsOfNetwork(ownNetwork).map(({ Label, Value, To }) => ({
+          label: Label,
+          hostIp: ownNetwork.IP,
+          hostPort: Value,
+          to: To,
+        })),
+      }),
       ...(ofGroup && { networkMode: ofGroup.Mode }),
       ...(network && { network }),
       ...(dns && { dns: { servers: dns.Servers ?? [], searches: dns.Searches ?? [], options: dns.Options ?? [] } }),

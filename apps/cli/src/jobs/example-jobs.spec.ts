@@ -12,26 +12,35 @@ const examples: [string, string][] = [
   ['job init -short', SHORT_EXAMPLE_JOB],
 ];
 
+/** Jobs as people post them, with containers. */
+const CONTAINERS = ['database.nomad.hcl', 'report.nomad.hcl', 'web-proxy.nomad.hcl'];
+
 describe('example jobs', () => {
   it('are those that there should be', () =>
     expect(files.map((file) => file.replace('.nomad.hcl', ''))).toEqual([
       'batch',
       'csi',
+      'database',
       'disconnect',
       'exec',
       'multiregion',
       'parameterized',
       'periodic',
       'placement',
+      'report',
       'secret',
       'service',
       'system',
       'templates',
+      'web-proxy',
     ]));
 
   it.each(examples)('%s is a job that the server takes', (name, text) => {
     const { job } = parseJob({ file: { name, text }, strict: true });
-    expect(validateJob(decodeJob(job))).toEqual({ errors: [], warnings: [] });
+    const { errors, warnings } = validateJob(decodeJob(job));
+    expect(errors).toEqual([]);
+    const old = /^Task "postgres" has warnings: .*task network resources have been deprecated/su;
+    expect(warnings).toEqual(name === 'database.nomad.hcl' ? [expect.stringMatching(old)] : []);
   });
 
   it.each(examples.filter(([name]) => !name.includes('short')))(
@@ -42,10 +51,18 @@ describe('example jobs', () => {
     },
   );
 
-  it.each(examples)('%s needs nothing but a shell, exec.nomad.hcl an agent that is root besides', (name, text) => {
-    const { job } = parseJob({ file: { name, text } });
-    const drivers = JSON.stringify(job).match(/"Driver":"[^"]*"/gu);
-    expect(new Set(drivers)).toEqual(new Set([`"Driver":"${name === 'exec.nomad.hcl' ? 'exec' : 'raw_exec'}"`]));
-    expect(JSON.stringify(job)).toContain('"command":"/bin/sh"');
+  it.each(examples.filter(([name]) => !CONTAINERS.includes(name)))(
+    '%s needs nothing but a shell, exec.nomad.hcl an agent that is root besides',
+    (name, text) => {
+      const { job } = parseJob({ file: { name, text } });
+      const drivers = JSON.stringify(job).match(/"Driver":"[^"]*"/gu);
+      expect(new Set(drivers)).toEqual(new Set([`"Driver":"${name === 'exec.nomad.hcl' ? 'exec' : 'raw_exec'}"`]));
+      expect(JSON.stringify(job)).toContain('"command":"/bin/sh"');
+    },
+  );
+
+  it.each(examples.filter(([name]) => CONTAINERS.includes(name)))('%s needs Docker only', (_, text) => {
+    const drivers = JSON.stringify(parseJob({ file: { name: '', text } }).job).match(/"Driver":"[^"]*"/gu);
+    expect(new Set(drivers)).toEqual(new Set(['"Driver":"docker"']));
   });
 });

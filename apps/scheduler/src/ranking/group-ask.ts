@@ -24,8 +24,15 @@ export interface GroupAsk {
   readonly cores: number;
   /** The network whose ports are assigned, if any; only the first one counts (SC-89). */
   readonly network: NetworkResource | undefined;
+  /** The networks that single tasks of old jobs ask for, in the order of the tasks (SC-89). */
+  readonly taskNetworks: readonly TaskNetworkAsk[];
   /** In the order of the tasks. */
   readonly devices: readonly DeviceAsk[];
+}
+
+export interface TaskNetworkAsk {
+  readonly task: string;
+  readonly network: NetworkResource;
 }
 
 export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupAsk {
@@ -55,6 +62,9 @@ export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupA
     usage: usageOf(resources),
     cores: group.Tasks.reduce((sum, task) => sum + task.Resources.Cores, 0),
     network,
+    taskNetworks: group.Tasks.flatMap(({ Name, Resources: { Networks } }) =>
+      Networks?.[0] ? [{ task: Name, network: Networks[0] }] : [],
+    ),
     devices: devicesAskedBy(group),
   };
 }
@@ -78,6 +88,17 @@ export function withPorts(
   network: NetworkResource,
 ): AllocatedResources {
   return { ...resources, Shared: { ...resources.Shared, Networks: [network], Ports: ports } };
+}
+
+/** The resources with the network that was assigned to one task (SC-89). */
+export function withTaskNetwork(
+  resources: AllocatedResources,
+  task: string,
+  network: NetworkResource,
+): AllocatedResources {
+  const before = resources.Tasks[task];
+  if (!before) return resources;
+  return { ...resources, Tasks: { ...resources.Tasks, [task]: { ...before, Networks: [network] } } };
 }
 
 /**

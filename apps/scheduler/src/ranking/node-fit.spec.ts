@@ -129,6 +129,41 @@ describe('its ports', () => {
     expect(fitOf(node, { network: asked }, stored)).toEqual({ exhausted: `network: ${reason}` });
   });
 
+  it('SC-89, NW-12: a task of an old job gets its own ports beside those of the group', () => {
+    const job = jobAsking(100, 100);
+    const [group] = job.TaskGroups;
+    const [task] = group!.Tasks;
+    const own = (value: number) => [
+      fixtures.aNetwork({ ReservedPorts: [port('db', value, 'public')], DynamicPorts: [port('d', 0)] }),
+    ];
+    const fitWith = (value: number, stored: Allocation[] = [], evictions?: Evictions): Fitted => {
+      const Resources = { ...task!.Resources, Networks: own(value) };
+      const second = { ...task!, Name: 'second', Resources: { ...Resources, Networks: own(5_433) } };
+      const Networks = [fixtures.aNetwork({ DynamicPorts: [port('http', 0)], ReservedPorts: [port('s', 80)] })];
+      const TaskGroups = [{ ...group!, Networks, Tasks: [{ ...task!, Resources }, second] }];
+      const { ask, plan } = new JudgingFixture({ ...job, TaskGroups }, [node], stored);
+      return fit(node, ask, plan.viewOf(node.ID), () => 0, evictions);
+    };
+    const node = nodeWith({ Networks: [fixtures.aNetwork({ IP: '192.168.0.100' })] });
+    const { Tasks, Shared } = fitted(fitWith(5_432)).resources;
+    expect(Shared.Ports?.map(({ Value }) => Value)).toEqual([80, 20_000]);
+    const portsOf = (name: string) => {
+      const [network] = Tasks[name]!.Networks!;
+      return [network!.IP, network!.ReservedPorts![0]!.Value, network!.DynamicPorts![0]!.Value];
+    };
+    expect(portsOf(task!.Name)).toEqual(['192.168.0.100', 5_432, 20_001]);
+    expect(portsOf('second')).toEqual(['192.168.0.100', 5_433, 20_002]);
+    expect(fitWith(80)).toEqual({ exhausted: 'network: reserved port collision db=80' });
+    expect(fitWith(5_433)).toEqual({ exhausted: 'network: reserved port collision db=5433' });
+    const holder = holding(node, [5_432]);
+    expect(fitWith(5_432, [holder])).toEqual({ exhausted: 'network: reserved port collision db=5432' });
+    const forPorts: Evictions['forPorts'] = ({ ReservedPorts }) =>
+      ReservedPorts?.every(({ HostNetwork }) => HostNetwork === 'default') ? [holder] : undefined;
+    const result = fitted(fitWith(5_432, [holder], { forPorts, forDevice: () => undefined }));
+    expect(result.evicted).toEqual([holder]);
+    expect(result.resources.Tasks[task!.Name]!.Networks![0]!.ReservedPorts![0]!.Value).toBe(5_432);
+  });
+
   it('SC-138, SC-140: whoever is evicted for them takes nothing of the node any more', () => {
     const node = fixtures.aNode({ NodeMaxAllocs: 2 });
     const [victim, other] = [holding(node, [80]), holding(node, [81])];

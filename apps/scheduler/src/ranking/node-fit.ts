@@ -9,11 +9,12 @@ import {
   type NetworkResource,
   type Node,
   type PortOffer,
+  type TaskNetworkOffer,
   resolveTarget,
   type RequestedDevice,
 } from '@waybill/model';
 import { offerDevice, withDevice } from './device-assignment.js';
-import { withCores, withPorts, type GroupAsk } from './group-ask.js';
+import { withCores, withPorts, withTaskNetwork, type GroupAsk } from './group-ask.js';
 import type { NodeView } from '../plan-draft.js';
 
 /** The resources that one more allocation of a group would get on a node. */
@@ -67,6 +68,11 @@ export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => num
     if ('error' in offer) return { exhausted: `network: ${offer.error}` };
     resources = withPorts(resources, offer.ports, offer.network);
   }
+  for (const { task, network } of ask.taskNetworks) {
+    const offer = claims.networkOfTask(network, node, random, evictions);
+    if ('error' in offer) return { exhausted: `network: ${offer.error}` };
+    resources = withTaskNetwork(resources, task, offer.network);
+  }
   let matchedDeviceWeight = 0;
   if (ask.devices.length > 0) {
     const devices = claims.devices(ask, resources, node, evictions);
@@ -97,6 +103,7 @@ class Claims {
   evicted = NOBODY;
 
   private left: readonly Allocation[] | undefined;
+  private network: NetworkIndex | undefined;
 
   constructor(private readonly view: NodeView) {}
 
@@ -110,15 +117,49 @@ class Claims {
   }
 
   ports(wanted: NetworkResource, node: Node, random: () => number, evictions: Evictions | undefined): PortOffer {
+    const index = this.networkIndex(node);
+    if ('error' in index) return index;
+    let offer = index.offer(wanted, random);
+    if ('error' in offer && this.evictForPorts(wanted, node, index, evictions)) offer = index.offer(wanted, random);
+    if (!('error' in offer)) index.addOffered(offer.ports);
+    return offer;
+  }
+
+  networkOfTask(
+    wanted: NetworkResource,
+    node: Node,
+    random: () => number,
+    evictions: Evictions | undefined,
+  ): TaskNetworkOffer {
+    const index = this.networkIndex(node);
+    if ('error' in index) return index;
+    let offer = index.offerForTask(wanted, random);
+    if ('error' in offer && this.evictForPorts(onDefaultNetwork(wanted), node, index, evictions))
+      offer = index.offerForTask(wanted, random);
+    if (!('error' in offer)) index.addOfferedNetwork(offer.network);
+    return offer;
+  }
+
+  /** The ports of the node, with those that were offered before in this fit. It is made once. */
+  private networkIndex(node: Node): NetworkIndex | { error: string } {
+    if (this.network) return this.network;
     const index = NetworkIndex.ofNode(node);
     if (index.invalid) return { error: 'invalid node' };
     for (const alloc of this.allocs) if (index.addAllocation(alloc) !== undefined) return { error: 'port collision' };
-    const offer = index.offer(wanted, random);
-    if (!('error' in offer)) return offer;
+    this.network = index;
+    return index;
+  }
+
+  /** Says whether allocations were evicted for the static ports. */
+  private evictForPorts(
+    wanted: NetworkResource,
+    node: Node,
+    index: NetworkIndex,
+    evictions: Evictions | undefined,
+  ): boolean {
     const victims = evictions?.forPorts(wanted, node, index, this.allocs);
-    if (!victims) return offer;
-    this.evict(victims, index);
-    return index.offer(wanted, random);
+    if (victims) this.evict(victims, index);
+    return victims !== undefined;
   }
 
   devices(
@@ -173,6 +214,12 @@ function lackOf(used: Amounts, capacity: Amounts): Resourced['lacks'] {
   if (used.cpuMhz > capacity.cpuMhz) return 'cpu';
   if (used.memoryMB > capacity.memoryMB) return 'memory';
   return used.diskMB > capacity.diskMB ? 'disk' : '';
+}
+
+/** A task's network in the form in which the holders of its ports are searched: on the default network (NW-12). */
+function onDefaultNetwork(network: NetworkResource): NetworkResource {
+  const ReservedPorts = network.ReservedPorts?.map((port) => ({ ...port, HostNetwork: 'default' })) ?? null;
+  return { ...network, ReservedPorts };
 }
 
 /** The network with its host networks resolved; feasibility has checked that they exist (SC-66). */

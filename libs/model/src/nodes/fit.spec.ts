@@ -138,6 +138,56 @@ describe('ports', () => {
     expect(index.offer(ask([port('p', 65_536)]), random)).toEqual({ error: 'invalid port 65536 (out of range)' });
   });
 
+  it('SC-89, NW-12: the ports of a task are on one address of the machine, whatever their host network is', () => {
+    const host = (IP: string, MBits: number): NetworkResource => ({
+      ...ask([]),
+      Mode: 'host',
+      Device: `to${IP}`,
+      IP,
+      MBits,
+    });
+    const { NodeResources, ...rest } = node();
+    const Networks = [{ ...host('', 0), Mode: 'bridge' }, host('10.0.0.1', 100), host('10.0.0.2', 1_000)];
+    const index = NetworkIndex.ofNode({ ...rest, NodeResources: { ...NodeResources, Networks } });
+    const taken = (asked: NetworkResource): NetworkResource => {
+      const offer = index.offerForTask(asked, random);
+      if ('error' in offer) throw new Error(offer.error);
+      index.addOfferedNetwork(offer.network);
+      return offer.network;
+    };
+    const wanted = ask([{ ...port('db', 5_432, 1), HostNetwork: 'public' }], [port('a', 0, -1), port('b', 0, 80)]);
+    expect(taken({ ...wanted, MBits: 90 })).toEqual({
+      ...ask([{ ...port('db', 5_432, 1), HostNetwork: 'public' }], [port('a', 20_000, 20_000), port('b', 20_001, 80)]),
+      Device: 'to10.0.0.1',
+      IP: '10.0.0.1',
+      MBits: 90,
+    });
+    expect(taken(wanted).IP).toBe('10.0.0.2'); // 5432 is taken on the first address
+    expect(taken({ ...ask([port('x', 80)]), MBits: 10 }).IP).toBe('10.0.0.1');
+    expect(taken({ ...ask([port('x', 81)]), MBits: 1 }).IP).toBe('10.0.0.2'); // 100 MBit/s are used up on the first
+    expect(index.offerForTask({ ...ask([]), MBits: 1_000 }, random)).toEqual({ error: 'bandwidth exceeded' });
+    expect(index.offerForTask(wanted, random)).toEqual({ error: 'reserved port collision db=5432' });
+  });
+
+  it('SC-89: the bandwidth of a removed allocation is free again, and a speed of 0 bounds nothing', () => {
+    const { NodeResources, ...rest } = node();
+    const withSpeed = (MBits: number) =>
+      NetworkIndex.ofNode({
+        ...rest,
+        NodeResources: { ...NodeResources, Networks: [{ ...ask([]), IP: '10.0.0.1', MBits }] },
+      });
+    const Task = resources({ web: [1, 1, null] }).Tasks['web']!;
+    const Networks = [{ ...ask([]), IP: '10.0.0.1', MBits: 60 }];
+    const alloc = { AllocatedResources: { ...resources({}), Tasks: { web: { ...Task, Networks } } } };
+    const index = withSpeed(100);
+    index.addAllocation(alloc);
+    expect(index.offerForTask(Networks[0]!, random)).toEqual({ error: 'bandwidth exceeded' });
+    index.removeAllocation(alloc);
+    expect(index.offerForTask(Networks[0]!, random)).toHaveProperty('network.IP', '10.0.0.1');
+    expect(withSpeed(0).offerForTask(Networks[0]!, random)).toHaveProperty('network.IP', '10.0.0.1');
+    expect(NetworkIndex.ofNode(node()).offerForTask(ask([]), random)).toEqual({ error: 'no networks available' });
+  });
+
   it('SC-90: reservations that cannot be read make the node invalid', () => {
     expect(NetworkIndex.ofNode(node('80-')).invalid).not.toBe('');
     expect(parsePortRanges('22, 80-82')).toEqual([22, 80, 81, 82]);

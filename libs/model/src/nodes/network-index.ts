@@ -14,6 +14,9 @@ export type PortOffer =
   | { readonly ports: AllocatedPort[]; readonly network: NetworkResource }
   | { readonly error: string };
 
+/** The network of one task, with its address and ports filled in, or the reason why there is none. */
+export type TaskNetworkOffer = { readonly network: NetworkResource } | { readonly error: string };
+
 type NetworkedNode = Pick<Node, 'NodeResources' | 'ReservedResources'>;
 
 interface HostAddress {
@@ -32,6 +35,8 @@ export class NetworkIndex {
   /** By address: the ports in use, and how many hold each: allocations may share one. */
   private readonly taken = new Map<string, Map<number, number>>();
   private readonly addresses: HostAddress[] = [];
+  /** Bandwidth that networks of tasks hold on each address, in Mbit/s (SC-89). */
+  private readonly usedMBits = new Map<string, number>();
 
   private constructor(private readonly node: NetworkedNode) {}
 
@@ -58,6 +63,7 @@ export class NetworkIndex {
       if (ports.has(port.Value) && !port.IgnoreCollision) collided ??= `${port.Label}=${port.Value}`;
       take(ports, port.Value);
     }
+    for (const network of taskNetworksOf(alloc)) this.addBandwidth(network, 1);
     return collided;
   }
 
@@ -69,6 +75,18 @@ export class NetworkIndex {
       if (left > 0) ports.set(port.Value, left);
       else ports.delete(port.Value);
     }
+    for (const network of taskNetworksOf(alloc)) this.addBandwidth(network, -1);
+  }
+
+  /** Takes ports that were offered to another part of the same allocation. */
+  addOffered(ports: readonly AllocatedPort[]): void {
+    for (const { HostIP, Value } of ports) take(this.portsOn(HostIP), Value);
+  }
+
+  /** Takes the network that was offered to another task of the same allocation. */
+  addOfferedNetwork(network: NetworkResource): void {
+    this.addOffered(portsOfNetwork(network));
+    this.addBandwidth(network, 1);
   }
 
   /** Whether this allocation holds this port on this address. */
@@ -81,26 +99,54 @@ export class NetworkIndex {
    * @param random in [0, 1); with predictable choices, concurrent schedulers would collide
    */
   offer(ask: NetworkResource, random: () => number): PortOffer {
+    const ports = this.offerPorts(ask, (port) => this.addressesOf(port), random);
+    if ('error' in ports) return ports;
+    return { ports, network: filledIn(ask, ports, this.firstAddress()) };
+  }
+
+  /**
+   * Offers the network of one task: all its ports on one address of the machine's host networks, the first where they
+   * are free and the bandwidth suffices (SC-89, NW-12). Only old jobs ask for such a network. The host networks of its
+   * ports do not count.
+   */
+  offerForTask(ask: NetworkResource, random: () => number): TaskNetworkOffer {
+    let error = 'no networks available';
+    for (const { Device, IP, MBits } of this.hostNetworks()) {
+      if (MBits > 0 && (this.usedMBits.get(IP) ?? 0) + ask.MBits > MBits) {
+        error = 'bandwidth exceeded';
+        continue;
+      }
+      const ports = this.offerPorts(ask, () => [{ alias: 'default', address: IP }], random);
+      if (!('error' in ports)) return { network: { ...filledIn(ask, ports, IP), Device } };
+      ({ error } = ports);
+    }
+    return { error };
+  }
+
+  private offerPorts(
+    ask: NetworkResource,
+    addressesOf: (port: Port) => readonly HostAddress[],
+    random: () => number,
+  ): AllocatedPort[] | { error: string } {
     const ports: AllocatedPort[] = [];
     const reserved = ask.ReservedPorts ?? [];
     for (const port of reserved) {
-      const offered = this.offerStatic(port);
+      const offered = this.offerStatic(port, addressesOf(port));
       if ('error' in offered) return offered;
       ports.push(offered);
     }
     const asked = new Set(reserved.map((port) => port.Value));
     for (const port of ask.DynamicPorts ?? []) {
-      const offered = this.offerDynamic(port, asked, random);
+      const offered = this.offerDynamic(port, addressesOf(port), asked, random);
       if ('error' in offered) return offered;
       asked.add(offered.Value);
       ports.push(offered);
     }
-    return { ports, network: this.filledIn(ask, ports) };
+    return ports;
   }
 
-  private offerStatic(port: Port): AllocatedPort | { error: string } {
+  private offerStatic(port: Port, addresses: readonly HostAddress[]): AllocatedPort | { error: string } {
     if (port.Value < 0 || port.Value > MAX_PORT) return { error: `invalid port ${port.Value} (out of range)` };
-    const addresses = this.addressesOf(port);
     if (addresses.length === 0) return noAddress(port);
     const free = addresses.find(({ address }) => port.IgnoreCollision || !this.portsOn(address).has(port.Value));
     if (!free) return { error: `reserved port collision ${port.Label}=${port.Value}` };
@@ -109,10 +155,10 @@ export class NetworkIndex {
 
   private offerDynamic(
     port: Port,
+    addresses: readonly HostAddress[],
     asked: ReadonlySet<number>,
     random: () => number,
   ): AllocatedPort | { error: string } {
-    const addresses = this.addressesOf(port);
     if (addresses.length === 0) return noAddress(port);
     for (const { address } of addresses) {
       const value = this.freeDynamicPort(address, asked, random);
@@ -134,28 +180,21 @@ export class NetworkIndex {
     return undefined;
   }
 
-  /** Returns the ask with the values of its ports filled in, in the form that the allocation stores (SC-88). */
-  private filledIn(ask: NetworkResource, ports: readonly AllocatedPort[]): NetworkResource {
-    const valueOf = (port: Port): Port => {
-      const given = ports.find((p) => p.Label === port.Label);
-      return given ? { ...port, Value: given.Value, To: given.To } : port;
-    };
-    return {
-      ...ask,
-      IP: this.firstAddress(),
-      ReservedPorts: ask.ReservedPorts?.map(valueOf) ?? null,
-      DynamicPorts: ask.DynamicPorts?.map(valueOf) ?? null,
-    };
-  }
-
   private addressesOf(port: Port): HostAddress[] {
     const alias = port.HostNetwork || 'default';
     return this.addresses.filter((a) => a.alias === alias);
   }
 
   private firstAddress(): string {
-    const host = (this.node.NodeResources.Networks ?? []).find((n) => (n.Mode || 'host') === 'host' && n.IP !== '');
-    return host?.IP ?? this.addresses[0]?.address ?? '';
+    return this.hostNetworks()[0]?.IP ?? this.addresses[0]?.address ?? '';
+  }
+
+  private hostNetworks(): NetworkResource[] {
+    return (this.node.NodeResources.Networks ?? []).filter((n) => (n.Mode || 'host') === 'host' && n.IP !== '');
+  }
+
+  private addBandwidth({ IP, MBits }: NetworkResource, sign: 1 | -1): void {
+    if (MBits > 0) this.usedMBits.set(IP, (this.usedMBits.get(IP) ?? 0) + sign * MBits);
   }
 
   private portsOn(address: string): Map<number, number> {
@@ -199,16 +238,34 @@ export function holdsPorts({ AllocatedResources: { Shared, Tasks } }: Pick<Alloc
 }
 
 function portsOf(alloc: Pick<Allocation, 'AllocatedResources'>): AllocatedPort[] {
-  const { Shared, Tasks } = alloc.AllocatedResources;
+  const { Shared } = alloc.AllocatedResources;
   const ports = [...(Shared.Ports ?? [])];
   if (ports.length === 0)
     for (const network of Shared.Networks ?? []) for (const item of portsOfNetwork(network)) ports.push(item);
-  for (const task of Object.values(Tasks))
-    for (const network of task.Networks ?? []) for (const item of portsOfNetwork(network)) ports.push(item);
+  for (const network of taskNetworksOf(alloc)) for (const item of portsOfNetwork(network)) ports.push(item);
   return ports;
 }
 
-function portsOfNetwork(network: NetworkResource): AllocatedPort[] {
+/** Returns the networks of single tasks, which only old jobs have (SC-89). */
+const taskNetworksOf = ({ AllocatedResources: { Tasks } }: Pick<Allocation, 'AllocatedResources'>): NetworkResource[] =>
+  Object.values(Tasks).flatMap(({ Networks }) => Networks ?? []);
+
+/** Returns the ask with the values of its ports filled in, in the form that the allocation stores (SC-88). */
+function filledIn(ask: NetworkResource, ports: readonly AllocatedPort[], IP: string): NetworkResource {
+  const valueOf = (port: Port): Port => {
+    const given = ports.find((p) => p.Label === port.Label);
+    return given ? { ...port, Value: given.Value, To: given.To } : port;
+  };
+  return {
+    ...ask,
+    IP,
+    ReservedPorts: ask.ReservedPorts?.map(valueOf) ?? null,
+    DynamicPorts: ask.DynamicPorts?.map(valueOf) ?? null,
+  };
+}
+
+/** Returns the ports of a network on its address, in the form that an allocation stores. */
+export function portsOfNetwork(network: NetworkResource): AllocatedPort[] {
   return [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])].map((port) =>
     allocated(port, port.Value, port.To, network.IP),
   );

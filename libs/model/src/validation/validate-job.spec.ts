@@ -318,6 +318,22 @@ describe('group', () => {
     expect(ports([], { Hostname: 'no good' })).toContain('Hostname is not a valid DNS name');
   });
 
+  it('NW-12, API-339: ports of tasks', () => {
+    const [web, db] = ['web', 'db'].map((Name) => (Networks: object[]) => task({ Name, Resources: { Networks } }));
+    const of = (one: object[], other: object[], Networks: object[] = []) =>
+      ofGroup({ Networks, Tasks: [web!(one), db!(other)] });
+    const on = (Value: number, Label = 'p') => ({ ReservedPorts: [{ Label, Value }] });
+    expect(of([on(80)], [on(81)])).toBe('');
+    expect(of([on(80)], [on(80)])).toContain('Static port 80 already reserved by web:p');
+    expect(of([on(80)], [], [on(80, 'q')])).toContain('Static port 80 already reserved by taskgroup network:q');
+    expect(of([on(80)], [], [on(81)])).toContain('Port label p already in use by taskgroup network:p');
+    expect(of([on(80), on(81)], [])).toContain('Port label p already in use by web:p');
+    expect(of([on(70_000)], [])).toContain('Port p (70000) cannot be greater than 65535');
+    expect(of([{ Mode: 'host' }], [{ Mode: 'bridge' }])).toContain(
+      'Task db uses network mode "bridge" in resources, use the group\'s network',
+    );
+  });
+
   it('API-345: scaling', () => {
     expect(scaling({})).toContain('Scaling policy invalid: maximum count must be specified and non-negative');
     expect(scaling({ Min: 5, Max: 3 }, 5)).toContain('maximum count must not be less than minimum count');

@@ -11,8 +11,11 @@ const DNS_NAME =
 
 export const isDnsName = (text: string): boolean => DNS_NAME.test(text);
 
-/** Returns the errors of a group's networks (API-339), as one message with its prefix, or none. */
-export function validateNetworks(networks: readonly NetworkResource[] | null): string[] {
+/**
+ * Returns the errors of the networks of a group and of its tasks (API-339, NW-12), as one message with its prefix, or
+ * none. Only old jobs have networks of tasks.
+ */
+export function validateNetworks({ Networks: networks, Tasks }: Pick<TaskGroup, 'Networks' | 'Tasks'>): string[] {
   const labels = new Map<string, string>();
   const staticPorts = new Map<string, string>();
   const errors = (networks ?? []).flatMap((network) => [
@@ -23,7 +26,33 @@ export function validateNetworks(networks: readonly NetworkResource[] | null): s
     ...(network.ReservedPorts ?? []).flatMap((port) => staticErrors(port, staticPorts)),
     ...addressErrors(network),
   ]);
+  for (const task of Tasks) {
+    const ofTask = new Map(labels);
+    for (const network of task.Resources.Networks ?? [])
+      for (const item of taskNetworkErrors(task.Name, network, ofTask, staticPorts)) errors.push(item);
+  }
   return errors.length === 0 ? [] : [`Task group network validation failed: ${nestedList(errors)}`];
+}
+
+/** Returns the errors of a task's own network. Tasks may use the same labels, but not the same static ports. */
+function taskNetworkErrors(
+  task: string,
+  network: NetworkResource,
+  labels: Map<string, string>,
+  staticPorts: Map<string, string>,
+): string[] {
+  const wrongMode = network.Mode !== '' && network.Mode !== 'host';
+  return [
+    ...(wrongMode ? [`Task ${task} uses network mode "${network.Mode}" in resources, use the group's network`] : []),
+    ...[...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])].flatMap((port) => [
+      ...labelErrors(port, labels, task),
+      ...mappingErrors(port, network.Mode),
+    ]),
+    // The host network of a task's port does not count: it is a port of the default network.
+    ...(network.ReservedPorts ?? []).flatMap((port) =>
+      staticErrors({ ...port, HostNetwork: 'default' }, staticPorts, task),
+    ),
+  ];
 }
 
 /** Longest part of an unknown mode that a warning shows, in UTF-16 units. */
@@ -44,9 +73,9 @@ export function networkWarnings({ Networks, Tasks }: Pick<TaskGroup, 'Networks' 
   });
 }
 
-function labelErrors(port: Port, labels: Map<string, string>): string[] {
+function labelErrors(port: Port, labels: Map<string, string>, owner = OF_GROUP): string[] {
   const holder = labels.get(port.Label);
-  labels.set(port.Label, nameOf(port));
+  labels.set(port.Label, nameOf(port, owner));
   if (port.Label.includes('=') || hasControlCharacters(port.Label))
     return [`Port label ${JSON.stringify(port.Label)} cannot include "=" or control characters`]; // part of a variable's name
   return [
@@ -67,11 +96,11 @@ function mappingErrors(port: Port, mode: string): string[] {
   return errors;
 }
 
-function staticErrors(port: Port, taken: Map<string, string>): string[] {
+function staticErrors(port: Port, taken: Map<string, string>, owner = OF_GROUP): string[] {
   if (port.Value > MAX_PORT) return [`Port ${port.Label} (${port.Value}) cannot be greater than 65535`];
   const place = `${port.HostNetwork}:${port.Value}`;
   const holder = taken.get(place);
-  taken.set(place, nameOf(port));
+  taken.set(place, nameOf(port, owner));
   if (holder === undefined || port.IgnoreCollision) return [];
   return [`Static port ${port.Value} already reserved by ${holder}`];
 }
@@ -89,6 +118,9 @@ function addressErrors(network: NetworkResource): string[] {
   return errors;
 }
 
-function nameOf(port: Port): string {
-  return `taskgroup network:${port.Label}`;
+/** The owner of a group's ports in messages. The owner of a task's ports is the task. */
+const OF_GROUP = 'taskgroup network';
+
+function nameOf(port: Port, owner: string): string {
+  return `${owner}:${port.Label}`;
 }

@@ -42,7 +42,7 @@ export function taskGroupErrors(group: TaskGroup, job: Job): string[] {
     ...diskErrors(group),
     ...rolloutErrors(group, job.Type),
     ...tasksTogetherErrors(group),
-    ...validateNetworks(group.Networks),
+    ...validateNetworks(group),
     ...validateVolumes(group, job.Type),
     ...servicesErrors(group),
     ...scalingErrors(group),

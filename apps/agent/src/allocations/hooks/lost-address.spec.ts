@@ -20,6 +20,15 @@ describe('the address of an allocation', () => {
     expect(lostAddress(allocationWith(['fd00::5']), ['fd00::6'])).toBe('fd00::5');
   });
 
+  it("NW-12, NW-157: is lost if the task's own network was on it", () => {
+    const alloc = allocationWith([]);
+    const [[name, task]] = Object.entries(alloc.AllocatedResources.Tasks) as [[string, object]];
+    const Tasks = { [name]: { ...task, Networks: [fixtures.aNetwork({ IP: '10.0.0.5' })] } };
+    const old = { AllocatedResources: { ...alloc.AllocatedResources, Tasks } } as typeof alloc;
+    expect(lostAddress(old, ['10.0.0.7'])).toBe('10.0.0.5');
+    expect(lostAddress(old, ['10.0.0.5'])).toBeUndefined();
+  });
+
   it('NW-157: is not lost while the machine has none, or if every machine has it', () => {
     expect(lostAddress(allocationWith(['10.0.0.5']), [])).toBeUndefined();
     for (const own of ['127.0.0.1', '127.1.2.3', '::1', '0.0.0.0', '::', ''])

@@ -14,6 +14,8 @@ export function lostAddress(
 ): string | undefined {
   if (addresses.length === 0) return undefined;
   const { Ports, Networks } = AllocatedResources.Shared;
-  const used = [...(Ports ?? []).map(({ HostIP }) => HostIP), ...(Networks ?? []).map(({ IP }) => IP)];
+  const ofTasks = Object.values(AllocatedResources.Tasks).flatMap((task) => task.Networks ?? []);
+  const networks = [...(Networks ?? []), ...ofTasks];
+  const used = [...(Ports ?? []).map(({ HostIP }) => HostIP), ...networks.map(({ IP }) => IP)];
   return used.find((address) => !OWN.test(address) && !addresses.includes(address));
 }

@@ -177,17 +177,36 @@ describe('what the engine is asked for', () => {
     expect(made(config, { resources }).HostConfig).toMatchObject(host);
   });
 
-  it('AG-281: ports by the labels of the group, to the port inside; the older map wins', () => {
+  it('AG-281, NW-104: ports by the labels of the group, to the port inside', () => {
     const binding = [{ HostIp: '192.0.2.7', HostPort: '23456' }];
     expect(made({ ports: ['http'] })).toMatchObject({
       ExposedPorts: { '80/tcp': {}, '80/udp': {} },
       HostConfig: { PortBindings: { '80/tcp': binding, '80/udp': binding } },
     });
-    expect(made({ port_map: [{ http: 8080 }] }).HostConfig?.PortBindings).toEqual({
-      '8080/tcp': binding,
-      '8080/udp': binding,
-    });
     expect(() => made({ ports: ['db'] })).toThrow('Port "db" not found, check network block');
+    expect(() => made({ port_map: [{ http: 8080 }] })).toThrow(
+      "'port_map' cannot map group network ports, use 'ports' instead",
+    );
+    expect(() => made({ port_map: [{ http: 8080 }] }, { ports: [] })).toThrow(
+      'Trying to map ports but no network interface is available',
+    );
+  });
+
+  it("NW-104, AG-227: all ports of the task's own network, mapped by the older map, which the task sees", () => {
+    const own = (label: string, hostPort: number) => ({ label, hostIp: '192.0.2.8', hostPort, to: 99 });
+    const ownPorts = [own('db-1', 23_001), own('admin', 23_002)];
+    const env = { NOMAD_PORT_db_1: '23001', NOMAD_PORT_admin: '23002' };
+    const options = made({ port_map: [{ 'db-1': 5432 }] }, { ownPorts, env });
+    const binding = (HostPort: string) => [{ HostIp: '192.0.2.8', HostPort }];
+    expect(options.HostConfig?.PortBindings).toEqual({
+      '5432/tcp': binding('23001'),
+      '5432/udp': binding('23001'),
+      '23002/tcp': binding('23002'),
+      '23002/udp': binding('23002'),
+    });
+    expect(options.Env).toEqual(['NOMAD_PORT_db_1=5432', 'NOMAD_PORT_admin=23002']);
+    const both = made({ ports: ['http', 'admin'] }, { ownPorts }).HostConfig?.PortBindings;
+    expect(Object.keys(both!)).toEqual(['80/tcp', '80/udp', '23001/tcp', '23001/udp', '23002/tcp', '23002/udp']);
   });
 
   const DNS = { servers: ['9.9.9.9'], searches: ['s'], options: ['o'] };

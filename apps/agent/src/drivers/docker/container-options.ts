@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ContainerCreateOptions, HostConfig, MountSettings } from 'dockerode';
 import { boundingCapabilities } from '../capabilities.js';
+import { portVariable } from '../../tasks/task-env.js';
 import { checkVariable } from '../supervised/task-environment.js';
 import { INSIDE, type TaskConfig, TaskConfigError, type TaskDns, type TaskMount, type TaskPort } from '../driver.js';
 import type { DockerConfig, DockerMount } from './docker-config.js';
@@ -124,12 +125,12 @@ export const relativeSources = (config: DockerConfig): string[] =>
 export function containerOptions(order: ContainerOrder, found: ReadonlyMap<string, string>): ContainerCreateOptions {
   const { task, config } = order;
   // In a namespace of the group, CNI maps the ports (NW-104).
-  const published = task.network ? {} : publishedPorts(config, task.ports ?? []);
+  const published = task.network ? {} : publishedPorts(config, task);
   const command = [...(config.command === '' ? [] : [config.command]), ...config.args];
   return {
     name: containerName(task),
     Image: config.image,
-    Env: Object.entries(task.env).map(variableText),
+    Env: Object.entries({ ...task.env, ...portMapVariables(config) }).map(variableText),
     Labels: {
       ...config.labels,
       [ALLOC_LABEL]: task.allocId,
@@ -291,24 +292,52 @@ function ulimitOf([name, value]: [string, string]): { Name: string; Soft: number
   return { Name: name, Soft: soft, Hard: hard };
 }
 
-/** Returns the ports inside the container by label, from `ports` and the older `port_map`. @throws TaskConfigError */
-export function portsInside({ ports, port_map }: DockerConfig, given: readonly TaskPort[]): Record<string, number> {
-  const inside: Record<string, number> = {};
-  for (const label of [...ports, ...Object.keys(port_map)]) {
-    const port = given.find((one) => one.label === label);
-    if (!port) throw new TaskConfigError(`Port "${label}" not found, check network block`);
-    inside[label] = port_map[label] ?? (port.to > 0 ? port.to : port.hostPort);
-  }
-  return inside;
+/** PublishedPort is a port of the machine that the engine maps into a container. */
+interface PublishedPort {
+  readonly port: TaskPort;
+  readonly inside: number;
 }
 
-function publishedPorts(config: DockerConfig, given: readonly TaskPort[]) {
+/**
+ * Returns the ports that the container publishes (NW-104): those of the group that `ports` names, and all of the task's
+ * own network, which only old jobs have. `port_map` says where the latter are inside.
+ * @throws TaskConfigError
+ */
+function portsToPublish(
+  { ports, port_map }: DockerConfig,
+  { ports: ofGroup = [], ownPorts }: Pick<TaskConfig, 'ports' | 'ownPorts'>,
+): PublishedPort[] {
+  if (!ownPorts && Object.keys(port_map).length > 0)
+    throw new TaskConfigError(
+      ofGroup.length > 0
+        ? "'port_map' cannot map group network ports, use 'ports' instead"
+        : 'Trying to map ports but no network interface is available',
+    );
+  const named = ports.filter((label) => !ownPorts?.some((port) => port.label === label));
+  const published = named.map((label): PublishedPort => {
+    const port = ofGroup.find((one) => one.label === label);
+    if (!port) throw new TaskConfigError(`Port "${label}" not found, check network block`);
+    return { port, inside: port.to > 0 ? port.to : port.hostPort };
+  });
+  const own = (ownPorts ?? []).map((port) => ({ port, inside: port_map[port.label] ?? port.hostPort }));
+  return [...published, ...own];
+}
+
+/** Returns the ports inside the container by label (NW-104). @throws TaskConfigError */
+export const portsInside = (
+  config: DockerConfig,
+  task: Pick<TaskConfig, 'ports' | 'ownPorts'>,
+): Record<string, number> =>
+  Object.fromEntries(portsToPublish(config, task).map(({ port, inside }) => [port.label, inside]));
+
+function publishedPorts(config: DockerConfig, task: TaskConfig) {
   const published: Record<string, { HostIp: string; HostPort: string }[]> = {};
-  for (const [label, inside] of Object.entries(portsInside(config, given))) {
-    const port = given.find((one) => one.label === label);
-    if (!port) continue;
+  for (const { port, inside } of portsToPublish(config, task))
     for (const protocol of ['tcp', 'udp'])
       (published[`${inside}/${protocol}`] ??= []).push({ HostIp: port.hostIp, HostPort: String(port.hostPort) });
-  }
   return published;
 }
+
+/** Returns the variables of mapped ports: a task sees the ports of its own network as `port_map` maps them (AG-227). */
+const portMapVariables = ({ port_map }: DockerConfig): Record<string, string> =>
+  Object.fromEntries(Object.entries(port_map).map(([label, port]) => [portVariable(label), String(port)]));

@@ -28,7 +28,7 @@ describe('a container whose engine is going down', () => {
         Image: 'i',
         State,
         Config: { Labels: { [TASK_LABEL]: 'a/web/1' } },
-        NetworkSettings: {},
+        NetworkSettings: { Networks: { bridge: { IPAddress: '172.17.0.2' } } },
       };
       response.end(JSON.stringify(what === 'wait' ? { StatusCode: 3 } : found));
     });
@@ -58,6 +58,29 @@ describe('a container whose engine is going down', () => {
     });
   };
   const handle = { driver: 'docker', taskId: 'a/web/1', startedAtMs: 0, state: { name: 'web-a' } };
+
+  it('AG-143, AG-250: another agent knows the ports inside of a container; an older handle has none', async () => {
+    const paths = { allocDir: '', logsDir: '', taskDir: '', localDir: '', secretsDir: '', privateDir: '' };
+    const made = driver().prepare({
+      taskId: 'a/web/1',
+      allocId: 'a',
+      task: 'web',
+      user: '',
+      env: {},
+      paths,
+      config: { image: 'i', ports: ['http'] },
+      ports: [{ label: 'http', hostIp: '10.0.0.1', hostPort: 23_456, to: 80 }],
+      logs: { MaxFiles: 1, MaxFileSizeMB: 1, Disabled: false },
+    });
+    for (const [given, portMap] of [
+      [structuredClone(made), { http: 80 }],
+      [handle, {}],
+    ] as const) {
+      const docker = driver();
+      expect(await docker.recover(given)).toBe(true);
+      expect(docker.network(given.taskId)).toEqual({ ip: '172.17.0.2', portMap, autoAdvertise: false });
+    }
+  });
 
   it('AG-107, AG-156: what it says of its own trouble is not the end of the task', async () => {
     failing = { inspect: [503], wait: [500] };

@@ -1,4 +1,5 @@
 import type Docker from 'dockerode';
+import { z } from 'zod';
 import { parseDuration, type Clock, type Timers } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
@@ -135,12 +136,12 @@ export class DockerDriver implements Driver {
   validate(task: TaskConfig): void {
     const config = dockerConfig(task.config);
     checkPolicy(config, this.options.policy);
-    portsInside(config, task.ports ?? []);
+    portsInside(config, task);
     pullTimeoutOf(config);
   }
 
   prepare(config: TaskConfig): TaskHandle {
-    const state = { name: containerName(config) };
+    const state = { name: containerName(config), ports: portsInside(dockerConfig(config.config), config) };
     return { driver: this.name, taskId: config.taskId, startedAtMs: this.options.clock.nowMs(), state };
   }
 
@@ -163,7 +164,7 @@ export class DockerDriver implements Driver {
       const container = await (await this.engineClient()).createContainer(options);
       if (!task.logs.Disabled) await this.followOutput(task, handle, container, config);
       await container.start();
-      await this.trackContainer(handle, container, portsInside(config, task.ports ?? []));
+      await this.trackContainer(handle, container);
     } catch (error) {
       this.images.releaseImage(taskId);
       if (error instanceof StartError || error instanceof TaskConfigError) throw error;
@@ -178,7 +179,7 @@ export class DockerDriver implements Driver {
     const { State, Image } = await this.retryWhileAway(() => container.inspect());
     if (State.Status === 'created') return false; // the agent ended after it created the container and before it started the container
     this.images.markUsed(handle.taskId, Image);
-    await this.trackContainer(handle, container, {});
+    await this.trackContainer(handle, container);
     return true;
   }
 
@@ -288,14 +289,11 @@ export class DockerDriver implements Driver {
     await outputs.followContainer(outputId(handle), { endpoint, container: container.id, tty, files });
   }
 
-  private async trackContainer(
-    handle: TaskHandle,
-    container: Docker.Container,
-    portMap: Record<string, number>,
-  ): Promise<void> {
+  private async trackContainer(handle: TaskHandle, container: Docker.Container): Promise<void> {
     const { NetworkSettings } = await container.inspect();
     const ip = Object.values(NetworkSettings.Networks ?? {}).find(({ IPAddress }) => IPAddress !== '')?.IPAddress;
     const exit = this.exitOf(handle, container);
+    const portMap = portsOfHandle.parse(handle.state['ports']);
     const network = ip === undefined ? null : { ip, portMap, autoAdvertise: false };
     const task: Running = { container, exit, network, usage: NO_SAMPLE(handle.startedAtMs), ended: false };
     this.tasks.set(handle.taskId, task);
@@ -344,6 +342,9 @@ const REMOVED: ExitResult = {
   OOMKilled: false,
   Err: 'the container was removed by somebody',
 };
+/** The ports inside a container by label. Handles of older agents have none. */
+const portsOfHandle = z.record(z.string(), z.number()).catch({});
+
 /** @throws TaskConfigError */
 function pullTimeoutOf({ image_pull_timeout: text }: DockerConfig): number {
   if (text === undefined) return PULL_TIMEOUT_MS;
