@@ -331,24 +331,80 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     expect(await browser.look('sign-in')).toEqual([]);
   });
 
-  it('a job file is planned, its wrong line marked, and run once it was planned', async () => {
+  it('a job file is planned, its wrong place marked, and run once it was planned', async () => {
     const { page } = browser;
     await page.goto('/ui/jobs/run?example=hello');
-    const editor = page.getByLabel('Job file');
-    const example = await editor.inputValue();
-    await editor.fill(example.replace('  type = "service"', '  typ = "service"'));
+    const editor = page.getByRole('textbox', { name: 'Job file' });
+    const lines = editor.locator('.cm-line');
+    await lines.filter({ hasText: 'raw_exec' }).waitFor();
+    const typeOver = async (text: string): Promise<void> => {
+      await editor.press('Control+a');
+      await page.keyboard.insertText(text);
+    };
+    const example = (await lines.allTextContents()).join('\n');
+    expect(example).toContain('driver = "raw_exec"');
+    expect(await lines.filter({ hasText: 'job "hello"' }).locator('span').first().textContent()).toBe('job');
+    await typeOver(example.replace('  type = "service"', '  typ = "service"'));
     await button('Plan').click();
     await page.getByRole('alert').waitFor();
-    expect(await page.evaluate('getSelection().toString()')).toBe('  typ = "service"');
-    await editor.fill(example);
-    await button('Plan').click();
+    await page.locator('.cm-lint-marker-error').waitFor();
+    expect(await editor.locator('.cm-lintRange-error').textContent()).toBe('typ');
+    expect(await page.evaluate('document.activeElement.shadowRoot.activeElement.ariaLabel')).toBe('Job file');
+    await page.locator('.cm-lint-marker-error').hover();
+    await page.locator('.cm-tooltip').getByText('Unsupported argument').waitFor();
+    expect(await browser.look('run-wrong')).toEqual([]);
+    await typeOver(example);
+    await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
+    await editor.press('Control+Enter');
     await page.getByText('Group greeter: 2 placed').waitFor();
     expect(await browser.look('run')).toEqual([]);
+    expect(await browser.lookOnPhone('run')).toBe(0);
     await button('Run').click();
     await page.getByRole('heading', { name: 'hello', exact: true }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/ui/jobs/hello@default');
     await page.getByRole('link', { name: 'Definition' }).click();
-    await page.getByLabel('Definition').getByText('# A service that says hello, twice.').waitFor();
+    await page.getByRole('textbox', { name: 'Definition' }).getByText('# A service that says hello, twice.').waitFor();
+    expect(await browser.look('job-definition')).toEqual([]);
+  });
+
+  it('the file of a job is changed by the keyboard alone, with a variable, and stays when the job changes', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/hello@default/definition');
+    await page.getByRole('link', { name: 'Edit', exact: true }).press('Enter');
+    const editor = page.getByRole('textbox', { name: 'Job file' });
+    await editor.focus();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('variable "place" {\ntype = string\n}\n');
+    expect(await editor.locator('.cm-line').nth(1).textContent()).toBe('  type = string');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Tab');
+    expect(await editor.locator('.cm-line').last().textContent()).toBe('  ');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Variables of the job file');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('place = ');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('alert').getByText('unable to parse var content').waitFor();
+    const variables = page.getByRole('textbox', { name: 'Variables' });
+    await variables.locator('.cm-lintRange-error').waitFor();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('"here"');
+    await eventually('the first rollout is over, which keeps a job from being scaled', () => isRolledOut('hello'));
+    await api.raw('/v1/job/hello/scale', {
+      method: 'PUT',
+      body: JSON.stringify({ Count: 1, Target: { Group: 'greeter' } }),
+    });
+    await page.getByText('The job has changed to version 1').waitFor();
+    expect(await variables.locator('.cm-line').first().textContent()).toBe('place = "here"');
+    expect(await browser.look('job-edit')).toEqual([]);
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('heading', { name: 'What would change' }).waitFor();
+    await button('Run').click();
+    await page.getByRole('heading', { name: 'hello', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Definition' }).click();
+    await page.getByRole('textbox', { name: 'Variables' }).getByText('place = "here"').waitFor();
   });
 
   it('Ctrl K finds a job and a machine by the keyboard alone', async () => {

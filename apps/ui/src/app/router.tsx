@@ -32,7 +32,7 @@ const jobs = createRoute({
 const runJob = createRoute({
   getParentRoute: of,
   path: '/jobs/run',
-  validateSearch: textsIn('example'),
+  validateSearch: textsIn('example', 'job'),
   component: lazyRouteComponent(() => import('../pages/run/run-page.js'), 'RunPage'),
 });
 
