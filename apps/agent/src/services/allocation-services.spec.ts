@@ -2,6 +2,7 @@ import { NS_PER_SECOND, type Service, type Task, type TaskGroup } from '@waybill
 import { describe, expect, it } from 'vitest';
 import { aCheck, aService } from '../fixtures/offered-service.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
+import type { AllocationRunner } from '../allocations/allocation-runner.js';
 import { MAX_WITHDRAWAL_WAIT_MS } from './allocation-services.js';
 import type { ProbeResult } from './probe.transport.js';
 import type { ServiceRegistry } from './service-registry.js';
@@ -38,6 +39,54 @@ describe('the services of an allocation', () => {
     runner.runAllocation();
     await time.pass(10);
     expect(story).toEqual(['+front while pending', '+web while running']);
+  });
+
+  describe('without an address', () => {
+    const LOST = 'unable to get address for service "lost": invalid port "admin": port label not found';
+    const lost = aService({ Name: 'lost', PortLabel: 'admin' });
+    const messages = (runner: AllocationRunner, type: string) =>
+      runner
+        .clientUpdate()
+        .TaskStates['web']?.Events.filter(({ Type }) => Type === type)
+        .map(({ DisplayMessage }) => DisplayMessage);
+
+    it('NW-112: one of the group fails the allocation before others are offered', async () => {
+      const { time, runner, story } = offering([aTask('web', FOREVER)], [aService({ Name: 'front' }), lost]);
+      runner.runAllocation();
+      await time.pass(1_000);
+      expect(runner.clientUpdate().ClientStatus).toBe('failed');
+      expect(messages(runner, 'Setup Failure')).toEqual([expect.stringContaining(`failed to setup alloc: ${LOST}`)]);
+      expect(story).toEqual([]);
+    });
+
+    it('NW-112: one of a task is an event of the task, told once, and others are offered', async () => {
+      const Services = [aService(), lost];
+      const { time, runner, story, alloc, events } = offering([aTask('web', FOREVER, { Services })]);
+      runner.runAllocation();
+      await time.pass(1_000);
+      expect(story).toEqual(['+web while running']);
+      runner.update({ ...alloc, AllocModifyIndex: 11 });
+      await time.pass(1_000);
+      expect(messages(runner, 'Task hook failed')).toEqual([`services: ${LOST}`]);
+      expect(events('web')!.slice(-2)).toEqual(['Started', 'Task hook failed']); // its driver's network is known by then
+      expect(runner.clientUpdate().ClientStatus).toBe('running');
+    });
+
+    it('NW-112: an allocation of an earlier agent goes on without the service, and its tasks say so', async () => {
+      const { time, runner, records, alloc, make, serversAsked, story } = offering([aTask('web', FOREVER)]);
+      runner.runAllocation();
+      await time.pass(1_000);
+      const [group] = alloc.Job!.TaskGroups;
+      const Job = { ...alloc.Job!, TaskGroups: [{ ...group!, Services: [aService({ Name: 'front' }), lost] }] };
+      const again = make(records.saved.get(alloc.ID));
+      again.update({ ...alloc, Job, AllocModifyIndex: 11 });
+      serversAsked.open();
+      again.runAllocation();
+      await time.pass(1_000);
+      expect(again.clientUpdate().ClientStatus).toBe('running');
+      expect(messages(again, 'Task hook failed')).toEqual([`services: ${LOST}`]);
+      expect(story).toEqual(['+front while running']);
+    });
   });
 
   it('AG-142: they are gone before the task is killed, and before shutdown_delay', async () => {

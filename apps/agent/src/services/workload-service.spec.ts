@@ -23,10 +23,8 @@ function offered(given: {
   };
   const networkOf = (name: string) => (name === 'server' ? (given.network ?? null) : null);
   const node = fixtures.aNode({ Attributes: { 'unique.network.ip-address': '10.9.9.9' }, Meta: { rack: 'r1' } });
-  return {
-    alloc,
-    services: servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, network: alloc.NetworkStatus, networkOf }),
-  };
+  const network = alloc.NetworkStatus;
+  return { alloc, ...servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, network, networkOf }) };
 }
 
 const NETWORK = { InterfaceName: 'eth0', Address: '172.26.64.5', AddressIPv6: 'fd00::5', DNS: null };
@@ -95,13 +93,56 @@ describe('what an allocation offers', () => {
     const given = Object.values(AllocatedResources.Tasks)[0]!;
     const alloc = { AllocatedResources: { ...AllocatedResources, Tasks: { server: { ...given, Networks } } } };
     const db = { PortLabel: 'db', Checks: [aCheck({})] };
-    const { services } = offered({ task: [aService(db)], group: [aService(db)], alloc });
-    const of = (at: number) => {
-      const { registration, checks } = services[at]!;
-      return [registration.Address, registration.Port, checks[0]!.address, checks[0]!.port];
+    const { services, refused } = offered({ task: [aService(db)], group: [aService(db)], alloc });
+    expect(services.map(({ registration, checks }) => [registration, checks[0]])).toMatchObject([
+      [
+        { Address: '10.3.3.3', Port: 5_432 },
+        { address: '10.3.3.3', port: 5_432 },
+      ],
+    ]);
+    expect(refused).toEqual([{ task: '', service: 'web', reason: 'invalid port "db": port label not found' }]);
+  });
+
+  const DRIVER = { ip: '172.17.0.9', portMap: { http: 81 }, autoAdvertise: false };
+  it.each([
+    [{ PortLabel: 'db' }, 'invalid port "db": port label not found'],
+    [{ PortLabel: 'db', Address: 'web.example.com' }, 'invalid port "db": port label not found'],
+    [{ PortLabel: '0' }, 'invalid port: "0": port must be >0'],
+    [{ AddressMode: 'driver' }, 'cannot use address_mode="driver": no driver network exists'],
+    [{ AddressMode: 'alloc' }, 'cannot use address_mode="alloc": no allocation network status reported'],
+    [{ AddressMode: 'alloc_ipv6' }, 'cannot use address_mode="alloc_ipv6": no allocation network status reported'],
+    [
+      { Checks: [aCheck({ AddressMode: 'alloc' })] },
+      'check "alive": cannot use address_mode="alloc": no allocation network status reported',
+    ],
+  ])('NW-112: a service without an address is refused: %j', (over, reason) => {
+    expect(offered({ task: [aService(over)] })).toMatchObject({
+      services: [],
+      refused: [{ task: 'server', service: 'web', reason }],
+    });
+  });
+
+  it.each([
+    [
+      { AddressMode: 'driver', PortLabel: 'db' },
+      `invalid port label "db": port labels in driver address_mode must be numeric or in the driver's port map`,
+    ],
+    [{ AddressMode: 'driver', PortLabel: '0' }, 'invalid port: "0": port must be >0'],
+    [{ AddressMode: 'alloc', PortLabel: 'db' }, 'invalid port "db": port label not found or is not numeric'],
+  ])('NW-112: and so is one whose port is unknown where there are networks: %j', (over, reason) => {
+    const found = offered({ task: [aService(over)], alloc: { NetworkStatus: NETWORK }, network: DRIVER });
+    expect(found).toMatchObject({ services: [], refused: [{ reason }] });
+  });
+
+  it("AG-143, NW-111: without a network of its own, the driver's address is that of the allocation", () => {
+    const of = (PortLabel: string) => {
+      const service = aService({ AddressMode: 'driver', PortLabel });
+      const { registration } = offered({ task: [service], alloc: { NetworkStatus: NETWORK } }).services[0]!;
+      return [registration.Address, registration.Port];
     };
-    expect(of(1)).toEqual(['10.3.3.3', 5_432, '10.3.3.3', 5_432]);
-    expect(of(0)).toEqual(['10.9.9.9', 0, '10.9.9.9', 0]);
+    expect(of('http')).toEqual(['172.26.64.5', 8_080]);
+    expect(of('9090')).toEqual(['172.26.64.5', 9_090]);
+    expect(of('')).toEqual(['172.26.64.5', 0]);
   });
 
   it('AG-143: names and tags are interpolated like the environment', () => {

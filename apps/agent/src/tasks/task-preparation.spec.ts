@@ -8,6 +8,7 @@ import { interpolatedArtifact } from './hooks/artifact.hook.js';
 import type { TaskHook, TaskStart } from './task-hook.js';
 import { interpolatedTemplate } from './hooks/template.hook.js';
 import { VolumesHook } from './hooks/volumes.hook.js';
+import { withPort } from '../fixtures/running-allocation.js';
 import { servicesOf, type WorkloadService } from '../services/workload-service.js';
 import { TaskPreparation } from './task-preparation.js';
 
@@ -93,7 +94,7 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
   };
   const group = fixtures.aGroup({ Tasks: [task], Volumes: { blue: volume } }, 'service');
   const job = fixtures.aJob({ TaskGroups: [group] });
-  const alloc = fixtures.anAlloc({ Job: job, JobID: job.ID, TaskGroup: group.Name });
+  const alloc = withPort(fixtures.anAlloc({ Job: job, JobID: job.ID, TaskGroup: group.Name }));
   let start: TaskStart | undefined;
   const watching: TaskHook = { name: 'watching', prestart: async (given) => void (start = given) };
   const volumes = new VolumesHook({ node: () => node, mountSupport: () => 'bind', mountOf: () => undefined });
@@ -114,7 +115,7 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
     emit: () => {},
     control: { restart: unwanted, signal: unwanted, kill: unwanted, runScript: unwanted },
   });
-  const [service] = servicesOf({
+  const { services } = servicesOf({
     alloc,
     job,
     node,
@@ -123,7 +124,7 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
     network: null,
     networkOf: () => null,
   });
-  return { config, start: start!, mount: config.mounts![0]!, service: service! };
+  return { config, start: start!, mount: config.mounts![0]!, service: services[0]! };
 }
 
 const artifact = ({ start }: Seen) => interpolatedArtifact(start.task.Artifacts![0]!, start.interpolate);

@@ -474,6 +474,9 @@ describe('task', () => {
       ofGroup({ Services: [{ Name: 'a', Provider, Checks: [{ ...good, ...fields }] }] });
     expect(check({})).toBe('');
     expect(check({ Type: 'grpc' })).toContain('invalid check type ("grpc"), must be one of tcp, http');
+    expect(check({ Type: 'script', Command: '/bin/true' })).toContain(
+      'invalid check type ("script"), must be one of tcp, http',
+    );
     expect(check({ Type: 'x' }, 'consul')).toContain('must be one of http, tcp, script, grpc');
     expect(check({ Type: 'http' })).toContain('http type must have http path');
     expect(check({ Type: 'http', Path: 'http://x/' })).toContain('http type must have relative http path');

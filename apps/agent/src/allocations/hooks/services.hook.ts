@@ -1,6 +1,6 @@
 import { type CheckedWorkload, AllocationServices } from '../../services/allocation-services.js';
 import type { WatchedCheck } from '../health-watch.js';
-import { servicesOf } from '../../services/workload-service.js';
+import { type RefusedService, servicesOf, type ServicesOfJob } from '../../services/workload-service.js';
 import type { AllocationContext } from '../allocation-context.js';
 import type { AllocationHook, HookRecord } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
@@ -17,6 +17,8 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
   readonly name = 'services';
   private readonly services: AllocationServices;
   private isGroupOpen = false;
+  /** The services without an address that the tasks' events name already. */
+  private told: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly context: AllocationContext,
@@ -67,16 +69,43 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
 
   /** Updates the registrations. Resolves after the first attempt to tell the servers, even if it fails. */
   refresh(): Promise<void> {
-    const { alloc, agent, job, network } = this.context;
-    const { region, hostEnv } = agent;
-    const status = network?.status ?? alloc.NetworkStatus;
-    const place = { alloc, job, node: agent.node(), region, hostEnv, network: status, networkOf: this.networkOf };
-    return this.services.registerServices(servicesOf(place), this.isUp);
+    const { services, refused } = this.ofJob();
+    this.tellRefused(refused.filter(({ task }) => this.isUp(task)));
+    return this.services.registerServices(services, this.isUp);
   }
 
   openGroup(): Promise<void> {
     this.isGroupOpen = true;
     return this.refresh();
+  }
+
+  /** Returns why a service of the group has no address (NW-112); undefined if all have one. */
+  groupProblem(): string | undefined {
+    const refused = this.ofJob().refused.find(({ task }) => task === '');
+    return refused && problemOf(refused);
+  }
+
+  private ofJob(): ServicesOfJob {
+    const { alloc, agent, job, network } = this.context;
+    const { region, hostEnv } = agent;
+    const status = network?.status ?? alloc.NetworkStatus;
+    return servicesOf({ alloc, job, node: agent.node(), region, hostEnv, network: status, networkOf: this.networkOf });
+  }
+
+  /**
+   * Reports each service that has no address in an event of its task (NW-112), once until its reason changes. A service
+   * of the group concerns all tasks.
+   */
+  private tellRefused(refused: readonly RefusedService[]): void {
+    const news = refused.map((one) => ({ task: one.task, message: `services: ${problemOf(one)}` }));
+    const keys = new Map(news.map((one) => [`${one.task}\n${one.message}`, one]));
+    const before = this.told;
+    this.told = new Set(keys.keys());
+    for (const [key, { task, message }] of keys) {
+      if (before.has(key)) continue;
+      if (task === '') this.tasks.emitToLive('Task hook failed', { message });
+      else this.tasks.runner(task)?.emit('Task hook failed', { message });
+    }
   }
 
   /** Shuts the group. Resolves when the servers know it, or after a timeout (AG-142). */
@@ -108,3 +137,6 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
   private readonly isUp = (task: string): boolean =>
     task === '' ? this.isGroupOpen && !this.tasks.areDead : this.tasks.runner(task)?.isOffering === true;
 }
+
+const problemOf = ({ service, reason }: RefusedService): string =>
+  `unable to get address for service "${service}": ${reason}`;
