@@ -25,6 +25,9 @@ const READER = `namespace "*" {
   }
 }`;
 
+/** Markup and script in a text, which must stay letters. */
+const HOSTILE = `<img src=x onerror="document.title='owned'">`;
+
 let cluster: AccessCluster;
 let written: WrittenCluster;
 let browser: WebBrowser;
@@ -49,6 +52,12 @@ async function signIn(secret: string): Promise<void> {
   await page.getByLabel('Secret of the token').fill(secret);
   await page.keyboard.press('Enter');
   await button('Sign out').waitFor();
+}
+
+/** A token that the provider has signed for a project of a CI. */
+function signedFor(by: OpenIdProvider, project: string): Promise<string> {
+  const nowS = Math.floor(Date.now() / 1_000);
+  return by.jwt({ aud: 'waybill', sub: `project:${project}`, project, iat: nowS, nbf: nowS, exp: nowS + 600 });
 }
 
 const MACHINES = 100;
@@ -277,6 +286,113 @@ describe.skipIf(!hasChromium)('the web interface with access control (needs /usr
     await button('Sign out').waitFor();
     await page.getByText('developers', { exact: true }).waitFor();
     expect(new URL(page.url()).search).toBe('');
+  });
+
+  it('a role is made, changed and deleted, and its texts are letters', async () => {
+    const { page } = browser;
+    await signIn(cluster.management);
+    await page.goto('/ui/access-control/roles');
+    await page.getByRole('link', { name: 'New role' }).press('Enter');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('shop team');
+    await button('Create the role').press('Enter');
+    expect(await page.evaluate('document.querySelector("input[name=name]").validity.patternMismatch')).toBe(true);
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('shop-team');
+    await page.getByLabel('Description').fill(HOSTILE);
+    await page.getByLabel('developers').check();
+    expect(await browser.look('role-new')).toEqual([]);
+    expect(await browser.lookOnPhone('role-new')).toBe(0);
+    await button('Create the role').press('Enter');
+    await page.getByRole('heading', { name: 'shop-team', exact: true }).waitFor();
+    await page.getByText(HOSTILE).waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('Description').fill('Those of the shop');
+    await button('Save').click();
+    await page.getByText('Those of the shop').waitFor();
+    await page.getByRole('link', { name: 'developers', exact: true }).waitFor();
+    await confirm('Delete');
+    const roles = page.getByRole('table', { name: 'Roles' });
+    await roles.getByRole('link', { name: 'team', exact: true }).waitFor();
+    await roles.getByRole('link', { name: 'shop-team' }).waitFor({ state: 'detached' });
+  });
+
+  it('an auth method and its rule are made in the pages, and a token of theirs signs in', async () => {
+    const { page } = browser;
+    if (!provider) throw new Error('the provider of the test above is missing');
+    await page.goto('/ui/access-control/auth-methods');
+    await page.getByRole('link', { name: 'New auth method' }).click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ci');
+    await page.getByLabel('Kind').selectOption('JWT');
+    const configuration = page.getByRole('textbox', { name: 'Configuration' });
+    await configuration.getByText('"JWKSURL"').waitFor();
+    expect(await browser.look('auth-method-new')).toEqual([]);
+    expect(await browser.lookOnPhone('auth-method-new')).toBe(0);
+    const write = async (text: string): Promise<void> => {
+      await configuration.press('Control+a');
+      await page.keyboard.insertText(text);
+      await button('Create the auth method').click();
+    };
+    await write('{ "JWKSURL": ');
+    await page.getByText('The configuration is not JSON').waitFor();
+    await write('{ "JWKSURL": "nowhere" }');
+    await page.getByText('The server answered 400.').waitFor();
+    const { issuer } = provider;
+    const Config = { OIDCDiscoveryURL: issuer, BoundAudiences: ['waybill'], ClaimMappings: { project: 'project' } };
+    await write(JSON.stringify(Config));
+    await page.getByRole('heading', { name: 'ci', exact: true }).waitFor();
+    await page.getByText('No rule: nobody gets a token').waitFor();
+    await page.getByRole('link', { name: 'New rule' }).click();
+    await page.getByLabel('Name of the policy').fill('developers');
+    await page.getByLabel('To logins with').fill('value.project ==');
+    await page.getByLabel('Description').fill(HOSTILE);
+    await button('Create the rule').click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('To logins with').fill('value.project == "web"');
+    expect(await browser.look('binding-rule-new')).toEqual([]);
+    await button('Create the rule').click();
+    const rules = page.getByRole('table', { name: 'Binding rules' });
+    await rules.getByText(HOSTILE).waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await browser.look('binding-rules')).toEqual([]);
+    expect(await browser.lookOnPhone('binding-rules')).toBe(0);
+    await rules.getByRole('link', { name: /^Edit the rule/ }).click();
+    await page.getByLabel('To logins with').fill('value.project == "shop"');
+    await button('Save').click();
+    await rules.getByText('value.project == "shop"').waitFor();
+    await page.goto('/ui/settings/tokens');
+    await button('Sign out').click();
+    await page.getByLabel('Signed token (JWT)').fill(await signedFor(provider, 'web'));
+    await button('Sign in with the signed token').click();
+    await page.getByRole('alert').waitFor();
+    expect(await browser.look('sign-in-jwt')).toEqual([]);
+    expect(await browser.lookOnPhone('sign-in-jwt')).toBe(0);
+    await page.getByLabel('Signed token (JWT)').fill(await signedFor(provider, 'shop'));
+    await page.keyboard.press('Enter');
+    await button('Sign out').waitFor();
+    await page.getByText('developers', { exact: true }).waitFor();
+    expect(await page.evaluate('location.href + JSON.stringify(localStorage)')).not.toContain('eyJ');
+  });
+
+  it('roles, auth methods and rules are offered for change to nobody without the right', async () => {
+    const { page } = browser;
+    await page.goto('/ui/access-control/roles');
+    // A token without management rights sees only its own roles.
+    await page.getByText('No roles').waitFor();
+    expect(await page.getByRole('link', { name: 'New role' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Auth methods' }).click();
+    await page.getByRole('table', { name: 'Auth methods' }).getByRole('link', { name: 'ci' }).waitFor();
+    expect(await page.getByRole('link', { name: 'New auth method' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'ci', exact: true }).click();
+    await page.getByText('This needs: a management token.').waitFor();
+    await signIn(cluster.management);
+    await page.goto('/ui/access-control/auth-methods/ci');
+    const rules = page.getByRole('table', { name: 'Binding rules' });
+    await rules.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No rule: nobody gets a token').waitFor();
+    await confirm('Delete');
+    await page.getByRole('table', { name: 'Auth methods' }).getByRole('link', { name: 'company' }).waitFor();
+    expect(await page.getByRole('link', { name: 'ci', exact: true }).count()).toBe(0);
   });
 
   it('the topology draws every machine, and only the rows that are on the screen', async () => {

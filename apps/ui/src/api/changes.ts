@@ -1,7 +1,7 @@
 import type { ObjectName } from '../app/object-address.js';
 import { ApiFailure, NotDone } from './api-failure.js';
 import { callApi, filledPath, queryText, send } from './client.js';
-import type { ACLPolicy, ACLToken, Job } from './contract.js';
+import type { ACLAuthMethod, ACLBindingRule, ACLPolicy, ACLRole, ACLToken, Job } from './contract.js';
 
 /*
  * What a reader may change. Each is answered once it can be read; the event stream then tells every page of it.
@@ -163,3 +163,50 @@ export const savePolicy = (policy: PolicyDraft) =>
   send('PUT', filledPath('/v1/acl/policy/{name}', { name: policy.Name }), { body: policy });
 
 export const deletePolicy = (name: string) => send('DELETE', filledPath('/v1/acl/policy/{name}', { name }));
+
+/** RoleDraft is a role to be created, or with an ID one to be changed. */
+export type RoleDraft = Pick<ACLRole, 'Name' | 'Description' | 'Policies'> & { readonly ID?: string };
+
+export const saveRole = (role: RoleDraft): Promise<ACLRole> =>
+  role.ID === undefined
+    ? callApi('PUT /v1/acl/role', { body: role })
+    : callApi('PUT /v1/acl/role/{id}', { path: { id: role.ID }, body: role });
+
+export const deleteRole = (id: string) => send('DELETE', filledPath('/v1/acl/role/{id}', { id }));
+
+export type AuthMethodDraft = Pick<
+  ACLAuthMethod,
+  'Name' | 'Type' | 'Default' | 'TokenLocality' | 'MaxTokenTTL' | 'TokenNameFormat'
+> & { readonly Config: object };
+
+/** Saves an auth method. A new one replaces none of the same name. @throws ApiFailure, NotDone */
+export async function saveAuthMethod(method: AuthMethodDraft, isNew: boolean): Promise<ACLAuthMethod> {
+  if (!isNew) return callApi('PUT /v1/acl/auth-method/{name}', { path: { name: method.Name }, body: method });
+  const known = await callApi('GET /v1/acl/auth-methods');
+  if (known.some(({ Name }) => Name === method.Name))
+    throw new NotDone('There is an auth method with this name already. Choose another name, or edit that one.');
+  return callApi('PUT /v1/acl/auth-method', { body: method });
+}
+
+/** @param withRules whether its binding rules go too; a later method of the same name would use them */
+export const deleteAuthMethod = (name: string, withRules: boolean) =>
+  send(
+    'DELETE',
+    filledPath('/v1/acl/auth-method/{name}', { name }) + queryText({ rules: withRules ? true : undefined }),
+  );
+
+/** RuleDraft is a binding rule to be created, or with an ID one to be changed. */
+export type RuleDraft = Pick<ACLBindingRule, 'AuthMethod' | 'Description' | 'BindType' | 'BindName' | 'Selector'> & {
+  readonly ID?: string;
+};
+
+export const saveBindingRule = (rule: RuleDraft): Promise<ACLBindingRule> =>
+  rule.ID === undefined
+    ? callApi('PUT /v1/acl/binding-rule', { body: rule })
+    : callApi('PUT /v1/acl/binding-rule/{id}', { path: { id: rule.ID }, body: rule });
+
+export const deleteBindingRule = (id: string) => send('DELETE', filledPath('/v1/acl/binding-rule/{id}', { id }));
+
+/** Exchanges a token that another system has signed for one of Waybill's. @throws ApiFailure */
+export const signInWithJwt = (method: string, token: string): Promise<ACLToken> =>
+  callApi('PUT /v1/acl/login', { body: { AuthMethodName: method, LoginToken: token } });

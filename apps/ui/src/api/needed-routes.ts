@@ -31,6 +31,15 @@ export const NEEDED_ROUTES = {
   deleteToken: 'DELETE /v1/acl/token/*',
   writePolicy: 'PUT /v1/acl/policy/*',
   deletePolicy: 'DELETE /v1/acl/policy/*',
+  createRole: 'PUT /v1/acl/role',
+  changeRole: 'PUT /v1/acl/role/*',
+  deleteRole: 'DELETE /v1/acl/role/*',
+  createAuthMethod: 'PUT /v1/acl/auth-method',
+  changeAuthMethod: 'PUT /v1/acl/auth-method/*',
+  deleteAuthMethod: 'DELETE /v1/acl/auth-method/*',
+  createBindingRule: 'PUT /v1/acl/binding-rule',
+  changeBindingRule: 'PUT /v1/acl/binding-rule/*',
+  deleteBindingRule: 'DELETE /v1/acl/binding-rule/*',
 } as const;
 
 export type NeededRoute = keyof typeof NEEDED_ROUTES;

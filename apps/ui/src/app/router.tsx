@@ -257,15 +257,27 @@ const policy = createRoute({
   validateSearch: textsIn('edit'),
   component: lazyRouteComponent(() => import('../pages/access/policy-page.js'), 'PolicyPage'),
 });
+const newRole = createRoute({
+  getParentRoute: of,
+  path: '/access-control/roles/new',
+  component: lazyRouteComponent(() => import('../pages/access/roles-page.js'), 'NewRolePage'),
+});
 const role = createRoute({
   getParentRoute: of,
   path: '/access-control/roles/$role',
+  validateSearch: textsIn('edit'),
   component: lazyRouteComponent(() => import('../pages/access/roles-page.js'), 'RolePage'),
+});
+const newAuthMethod = createRoute({
+  getParentRoute: of,
+  path: '/access-control/auth-methods/new',
+  component: lazyRouteComponent(() => import('../pages/access/new-auth-method-page.js'), 'NewAuthMethodPage'),
 });
 const authMethod = createRoute({
   getParentRoute: of,
   path: '/access-control/auth-methods/$method',
-  component: lazyRouteComponent(() => import('../pages/access/auth-methods-page.js'), 'AuthMethodPage'),
+  validateSearch: textsIn('edit', 'rule'),
+  component: lazyRouteComponent(() => import('../pages/access/auth-method-page.js'), 'AuthMethodPage'),
 });
 
 const history = createRoute({
@@ -327,7 +339,9 @@ export const router = createRouter({
     token,
     newPolicy,
     policy,
+    newRole,
     role,
+    newAuthMethod,
     authMethod,
     signIn,
   ]),

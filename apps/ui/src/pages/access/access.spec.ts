@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ACLTokenListStub } from '../../api/contract.js';
+import { CONFIG_EXAMPLES, configText, readConfig } from './auth-method-config.js';
 import { isAnswer } from './oidc-sign-in.js';
 import { jobOfPolicy } from './policy-job.js';
 import { filteredTokens, rightsInWords, stateOfToken } from './token-rights.js';
@@ -51,4 +52,16 @@ it('an address is the answer of a provider if it has a code or an error', () => 
   expect(isAnswer({ code: 'c', state: 's' })).toBe(true);
   expect(isAnswer({ error: 'access_denied' })).toBe(true);
   expect(isAnswer({})).toBe(false);
+});
+
+it('a configuration is written without what has no value, and read back as it was', () => {
+  const config = { JWKSURL: 'https://a', BoundAudiences: ['waybill'], JWKSCACert: '', ClaimMappings: {}, Leeway: '0s' };
+  const text = configText({ ...config, OIDCScopes: null, OIDCEnablePKCE: false, VerboseLogging: true });
+  expect(JSON.parse(text)).toEqual({ JWKSURL: 'https://a', BoundAudiences: ['waybill'], VerboseLogging: true });
+  for (const example of Object.values(CONFIG_EXAMPLES)) expect(readConfig(configText(example))).toEqual(example);
+});
+
+it('a configuration that is no object of JSON is refused with what to do', () => {
+  expect(() => readConfig('{ "JWKSURL": ')).toThrow('The configuration is not JSON');
+  for (const text of ['[]', 'null', '"a"', '1']) expect(() => readConfig(text)).toThrow('Put its members between');
 });

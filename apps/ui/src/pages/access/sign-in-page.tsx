@@ -1,7 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useSyncExternalStore } from 'react';
-import type { ACLToken } from '../../api/contract.js';
+import type { ACLAuthMethod, ACLToken } from '../../api/contract.js';
+import { signInWithJwt } from '../../api/changes.js';
 import { authMethodsQuery, ownTokenQuery } from '../../api/queries.js';
 import { currentToken, onTokenChange, setToken } from '../../api/token.js';
 import buttons from '../../components/buttons.module.css';
@@ -9,6 +10,7 @@ import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
 import { Failure } from '../../components/failure.js';
 import { Card, PageHead, Waiting } from '../../components/page.js';
+import { textIn } from './access-form.js';
 import { beginSignIn, completeSignIn, isAnswer } from './oidc-sign-in.js';
 import styles from './sign-in-page.module.css';
 import { rightsInWords } from './token-rights.js';
@@ -54,27 +56,77 @@ function SignIn() {
   );
 }
 
-/** The auth methods by which people sign in elsewhere. There is none while access control is off. */
+/** The auth methods by which people and programs sign in elsewhere. There is none while access control is off. */
 function Providers() {
   const { data = [] } = useQuery(authMethodsQuery());
+  const named = (kind: ACLAuthMethod['Type']): readonly string[] =>
+    data
+      .filter(({ Type }) => Type === kind)
+      .toSorted((a, b) => Number(b.Default) - Number(a.Default))
+      .map(({ Name }) => Name);
+  return (
+    <>
+      <ProviderButtons methods={named('OIDC')} />
+      <SignedTokenForm methods={named('JWT')} />
+    </>
+  );
+}
+
+function ProviderButtons({ methods }: { readonly methods: readonly string[] }) {
   const leave = useMutation({ mutationFn: beginSignIn });
-  const methods = data.filter(({ Type }) => Type === 'OIDC').toSorted((a, b) => Number(b.Default) - Number(a.Default));
   if (methods.length === 0) return undefined;
   return (
     <div className={styles['providers']}>
-      {methods.map(({ Name }) => (
+      {methods.map((name) => (
         <button
-          key={Name}
+          key={name}
           type="button"
           className={buttons['button']}
           disabled={leave.isPending}
-          onClick={() => leave.mutate(Name)}
+          onClick={() => leave.mutate(name)}
         >
-          Sign in with {Name}
+          Sign in with {name}
         </button>
       ))}
       {leave.isError && <Failure error={leave.error} />}
     </div>
+  );
+}
+
+/** Exchanges a token that another system has signed. It is sent once and kept nowhere. */
+function SignedTokenForm({ methods }: { readonly methods: readonly string[] }) {
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: ({ method, token }: { readonly method: string; readonly token: string }) =>
+      signInWithJwt(method, token),
+    onSuccess: ({ SecretID }) => setToken(SecretID),
+  });
+  if (methods.length === 0) return undefined;
+  return (
+    <form
+      className={`${styles['form']} ${styles['apart']}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        const values = new FormData(event.currentTarget);
+        mutate({ method: textIn(values, 'method'), token: textIn(values, 'jwt').trim() });
+      }}
+    >
+      <label className={styles['short']}>
+        Auth method
+        <select name="method">
+          {methods.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Signed token (JWT)
+        <input name="jwt" type="password" autoComplete="off" required />
+      </label>
+      <button type="submit" className={buttons['button']} disabled={isPending}>
+        Sign in with the signed token
+      </button>
+      {error && <Failure error={error} />}
+    </form>
   );
 }
 

@@ -3,11 +3,9 @@ import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { saveToken, type TokenDraft } from '../../api/changes.js';
 import type { ACLToken } from '../../api/contract.js';
-import { policiesQuery, rolesQuery } from '../../api/queries.js';
-import buttons from '../../components/buttons.module.css';
-import { Failure } from '../../components/failure.js';
-import { Card } from '../../components/page.js';
-import styles from './access.module.css';
+import { rolesQuery } from '../../api/queries.js';
+import { AccessForm, textIn, textsOf } from './access-form.js';
+import { PolicyChoice } from './policy-choice.js';
 
 interface TokenFormProps {
   /** The token to change; undefined for a new one. */
@@ -30,76 +28,49 @@ export function TokenForm({ token, onSaved, children }: TokenFormProps) {
   const [type, setType] = useState<ACLToken['Type']>(token?.Type ?? 'client');
   const save = useMutation({ mutationFn: saveToken, onSuccess: ({ AccessorID }) => onSaved(AccessorID) });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate(draftOf(new FormData(event.currentTarget), token));
-      }}
+    <AccessForm
+      save={save}
+      label={token === undefined ? 'Create the token' : 'Save'}
+      aside={children}
+      onSubmit={(values) => save.mutate(draftOf(values, token))}
     >
-      <Card>
-        <div className={styles['form']}>
+      <label>
+        Name
+        <input name="name" defaultValue={token?.Name} maxLength={256} autoComplete="off" required />
+      </label>
+      {token === undefined && (
+        <>
           <label>
-            Name
-            <input name="name" defaultValue={token?.Name} maxLength={256} autoComplete="off" required />
+            Kind
+            <select name="type" value={type} onChange={({ target }) => setType(target.value as ACLToken['Type'])}>
+              <option value="client">client: may do what its policies and roles say</option>
+              <option value="management">management: may do everything</option>
+            </select>
           </label>
-          {token === undefined && (
-            <>
-              <label>
-                Kind
-                <select name="type" value={type} onChange={({ target }) => setType(target.value as ACLToken['Type'])}>
-                  <option value="client">client: may do what its policies and roles say</option>
-                  <option value="management">management: may do everything</option>
-                </select>
-              </label>
-              <label>
-                Expires
-                <select name="ttl" defaultValue="">
-                  {LIFETIMES.map(([value, words]) => (
-                    <option key={value} value={value}>
-                      {words}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            </>
-          )}
-          {type === 'client' && <Grants token={token} />}
-        </div>
-      </Card>
-      {save.isError && (
-        <div className={styles['below']}>
-          <Failure error={save.error} />
-        </div>
+          <label>
+            Expires
+            <select name="ttl" defaultValue="">
+              {LIFETIMES.map(([value, words]) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+        </>
       )}
-      <div className={styles['choices']}>
-        <button type="submit" className={`${buttons['button']} ${buttons['main']}`} disabled={save.isPending}>
-          {token === undefined ? 'Create the token' : 'Save'}
-        </button>
-        {children}
-      </div>
-    </form>
+      {type === 'client' && <Grants token={token} />}
+    </AccessForm>
   );
 }
 
-/** The policies and roles to choose from. One that is gone stays listed while the token names it. */
+/** The policies and roles to choose from. */
 function Grants({ token }: { readonly token: ACLToken | undefined }) {
-  const policies = useQuery(policiesQuery());
   const roles = useQuery(rolesQuery());
-  const held = token?.Policies ?? [];
-  const names = [...new Set([...(policies.data ?? []).map(({ Name }) => Name), ...held])].toSorted();
   const heldRoles = (token?.Roles ?? []).map(({ ID }) => ID);
   return (
     <>
-      <fieldset>
-        <legend>Policies</legend>
-        {names.length === 0 && 'There is none yet.'}
-        {names.map((name) => (
-          <label key={name}>
-            <input type="checkbox" name="policy" value={name} defaultChecked={held.includes(name)} />
-            {name}
-          </label>
-        ))}
-      </fieldset>
+      <PolicyChoice held={token?.Policies ?? []} />
       {(roles.data ?? []).length > 0 && (
         <fieldset>
           <legend>Roles</legend>
@@ -116,14 +87,13 @@ function Grants({ token }: { readonly token: ACLToken | undefined }) {
 }
 
 function draftOf(values: FormData, token: ACLToken | undefined): TokenDraft {
-  const all = (name: string): readonly string[] => values.getAll(name).filter((value) => typeof value === 'string');
-  const [name = '', type = '', ttl = ''] = ['name', 'type', 'ttl'].map((field) => all(field)[0] ?? '');
+  const ttl = textIn(values, 'ttl');
   return {
     ...(token && { AccessorID: token.AccessorID, Global: token.Global }),
-    Name: name.trim(),
-    Type: token?.Type ?? (type as ACLToken['Type']),
-    Policies: all('policy'),
-    Roles: all('role').map((ID) => ({ ID })),
+    Name: textIn(values, 'name').trim(),
+    Type: token?.Type ?? (textIn(values, 'type') as ACLToken['Type']),
+    Policies: textsOf(values, 'policy'),
+    Roles: textsOf(values, 'role').map((ID) => ({ ID })),
     ...(ttl !== '' && { ExpirationTTL: ttl }),
   };
 }
