@@ -360,6 +360,20 @@ describe('event streams', () => {
     reader.close();
   });
 
+  it('EV-49: a stream of what a token may see has the events of its namespaces, and none of the others', async () => {
+    const { SecretID } = await cluster.token('reader of one', ['reads-default']);
+    const reader = await stream('topic=Job&topic=Node&topic=ACLPolicy&namespace=*&visible=true', SecretID);
+    await register('elsewhere', 'later');
+    await cluster.policy('unseen', READ);
+    await register('visible-here');
+    await reader.until((all) => all.some(({ Events }) => Events.some(({ Key }) => Key === 'visible-here')));
+    const text = reader.texts.join('\n');
+    for (const hidden of ['elsewhere', 'unseen']) expect(text).not.toContain(hidden);
+    reader.close();
+    await expect(stream('topic=Node&namespace=*&visible=true', SecretID)).rejects.toThrow('403 Permission denied');
+    await expect(stream('topic=Job&visible=maybe', SecretID)).rejects.toThrow('400');
+  });
+
   it('EV-46 EV-80: the stream ends when its token is deleted, and nothing comes behind that', async () => {
     const { AccessorID, SecretID } = await cluster.token('soon gone', ['reads-default']);
     const reader = await stream('topic=Job', SecretID);

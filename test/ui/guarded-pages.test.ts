@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NEEDED_ROUTES } from '../../apps/ui/src/api/needed-routes.js';
 import { AccessCluster } from '../support/access-cluster.js';
+import { shellJob } from '../support/api-client.js';
 import { CLIENT_ID, CLIENT_SECRET, OpenIdProvider } from '../support/openid-provider.js';
 import { hasChromium, WebBrowser } from '../support/web-browser.js';
 import { WrittenCluster } from '../support/written-cluster.js';
@@ -446,5 +447,29 @@ describe.skipIf(!hasChromium)('the web interface with access control (needs /usr
     await page.getByText('Not allowed.').waitFor();
     await page.getByText('This needs: variable capability read.').waitFor();
     expect(await browser.look('not-allowed')).toEqual([]);
+  });
+
+  it('EV-49: changes are live for a token of one namespace, and those of another namespace stay unseen', async () => {
+    const { page } = browser;
+    await cluster.asked('PUT', '/v1/namespace', { Name: 'team' });
+    await signIn(await cluster.tokenWith('namespace "team" { policy = "read" }'));
+    await page.goto('/ui/jobs');
+    await page.getByText('No jobs yet').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    for (const [id, Namespace] of [
+      ['of-others', 'default'],
+      ['of-the-team', 'team'],
+    ] as const)
+      await cluster.asked('PUT', '/v1/jobs', { Job: { ...shellJob(id, 'true', { count: 0 }), Namespace } });
+    await page.getByRole('link', { name: 'of-the-team', exact: true }).waitFor();
+    expect(await page.getByText('of-others').count()).toBe(0);
+    await page.goto('/ui/events');
+    await page.getByRole('table', { name: 'Events' }).getByText('of-the-team').first().waitFor();
+    expect(await page.getByText('of-others').count()).toBe(0);
+    await signIn(await cluster.tokenWith('operator { policy = "read" }'));
+    await page.getByText('Not live: your token may not read events.').waitFor();
+    await button('Sign out').click();
+    await page.getByText('Not live: sign in to see changes.').waitFor();
+    expect(await browser.look('not-live')).toEqual([]);
   });
 });

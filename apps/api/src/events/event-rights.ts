@@ -19,6 +19,28 @@ export function checkTopics({ acl }: Caller, topics: Topics, namespaces: readonl
 }
 
 /**
+ * Checks a subscription to what the caller may see (EV-49): one topic in one namespace is enough, and each event is
+ * checked by itself.
+ * @returns the topics whose events without a namespace the caller may see
+ * @throws Refusal forbidden if the caller may see no topic anywhere
+ */
+export function visibleTopics({ acl }: Caller, topics: Topics, namespaces: readonly string[]): ReadonlySet<string> {
+  const isAllowedIn = (topic: string, namespace: string): boolean =>
+    acl.isManagement() || satisfies(acl, eventTopicRequirement(topic), { namespace });
+  const requested = [...topics.keys()];
+  if (!requested.some((topic) => namespaces.some((namespace) => isAllowedIn(topic, namespace))))
+    throw forbidden('Permission denied');
+  return new Set(requested.filter((topic) => namespaces.every((namespace) => isAllowedIn(topic, namespace))));
+}
+
+/**
+ * Says whether the caller may see an event of a subscription to what they may see (EV-49).
+ * @param everywhere the result of `visibleTopics`
+ */
+export const maySeePart = (caller: Caller, event: EventAbout, everywhere: ReadonlySet<string>): boolean =>
+  event.namespace === '' ? everywhere.has(event.topic) || everywhere.has('*') : maySee(caller, event);
+
+/**
  * Says whether the caller may see an event of an allowed subscription. The namespaces of a `*` subscription come and go
  * (EV-44), and each variable has rights of its own (EV-43). Events without a namespace need no further check.
  */

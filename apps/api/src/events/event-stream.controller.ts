@@ -32,7 +32,8 @@ export class EventStreamController {
     const topics = parseTopics(params(query, 'topic'));
     const namespace = namespaceOf(query);
     const untilHead = untilHeadOf(query);
-    const permit = await this.permits.open({ credential: credentialOf(request), topics, namespace });
+    const isVisibleOnly = boolParam(query, 'visible') ?? false;
+    const permit = await this.permits.open({ credential: credentialOf(request), topics, namespace, isVisibleOnly });
     try {
       const filter = new EventFilter(topics, namespace, permit.filter);
       await this.send(request, reply, { fromIndex, filter, untilHead, permit });

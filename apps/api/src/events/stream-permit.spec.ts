@@ -40,6 +40,16 @@ class Cluster {
     return this.permits.open({ credential: 'secret', topics: parseTopics([topic]), namespace });
   }
 
+  /** A subscription to what the caller may see in all namespaces. */
+  openVisible(...topics: readonly string[]) {
+    return this.permits.open({
+      credential: 'secret',
+      topics: parseTopics(topics),
+      namespace: '*',
+      isVisibleOnly: true,
+    });
+  }
+
   change(caller: Caller | Error): void {
     this.caller = caller;
     for (const listener of this.listeners) listener();
@@ -75,6 +85,33 @@ describe('the right of an event stream', () => {
     const { filter } = await cluster.open('Job', '*');
     const sees = (namespace: string) => filter?.({ topic: 'Job', namespace, keys: [] });
     expect([sees('new'), sees('secret')]).toEqual([true, false]);
+  });
+
+  it('EV-49: a subscription to what may be seen has the events of each namespace and topic with the right', async () => {
+    const cluster = new Cluster(withRules(READ));
+    const permit = await cluster.openVisible('Job', 'Node', 'CSIPlugin', 'Variable');
+    const sees = (topic: string, namespace: string) => permit.filter?.({ topic, namespace, keys: ['k'] });
+    expect([sees('Job', 'default'), sees('Job', 'team'), sees('Job', 'made-later')]).toEqual([true, false, false]);
+    expect([sees('Node', ''), sees('CSIPlugin', ''), sees('Variable', 'default')]).toEqual([false, false, false]);
+    cluster.change(withRules(`${READ}\nnode { policy = "read" }`));
+    expect(await permit.settled()).toBe(true);
+    expect([sees('Job', 'default'), sees('Node', ''), sees('CSIPlugin', '')]).toEqual([true, true, false]);
+    cluster.change(withRules('namespace "*" { policy = "read" }'));
+    expect(await permit.settled()).toBe(true);
+    expect([sees('Job', 'team'), sees('Node', ''), sees('CSIPlugin', '')]).toEqual([true, false, true]);
+    const management = new Cluster({ ...anonymous(Acl.management), token: undefined });
+    const all = await management.openVisible('Node', 'ACLToken');
+    expect(all.filter?.({ topic: 'ACLToken', namespace: '', keys: [] })).toBe(true);
+  });
+
+  it('EV-49: it is refused, and ends, when nothing of it may be seen', async () => {
+    const cluster = new Cluster(withRules(READ));
+    await expect(cluster.openVisible('Node', 'ACLToken')).rejects.toThrow('Permission denied');
+    await expect(cluster.openVisible('*')).rejects.toThrow('Permission denied');
+    const permit = await cluster.openVisible('Job', 'Node');
+    cluster.change(withRules('operator { policy = "read" }'));
+    expect(await permit.settled()).toBe(false);
+    expect(permit.ended.aborted).toBe(true);
   });
 
   it('EV-46: a change that leaves the right lets the stream go on, one that takes it ends the stream', async () => {

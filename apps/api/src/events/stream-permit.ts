@@ -2,7 +2,7 @@ import type { EventAbout } from '@waybill/projection';
 import { EVERYBODY } from '../access/caller.js';
 import type { CallerWatch, CallerWatches } from '../access/caller-watch.js';
 import type { ExistingNamespaces } from '../access/request-access.js';
-import { checkTopics, maySee, subscribedNamespaces } from './event-rights.js';
+import { checkTopics, maySee, maySeePart, subscribedNamespaces, visibleTopics } from './event-rights.js';
 import type { Topics } from './event-filter.js';
 
 export interface StreamPermitOptions {
@@ -16,6 +16,8 @@ export interface Subscription {
   readonly topics: Topics;
   /** The requested namespace; `*` stands for all. */
   readonly namespace: string;
+  /** Whether the subscription is to what the caller may see, in place of everything or nothing (EV-49). */
+  readonly isVisibleOnly?: boolean;
 }
 
 /** StreamPermits opens permits. It has no state. */
@@ -23,23 +25,30 @@ export class StreamPermits {
   constructor(private readonly options: StreamPermitOptions) {}
 
   /** @throws Refusal forbidden; the errors of the read model */
-  async open({ credential, topics, namespace }: Subscription): Promise<StreamPermit> {
+  async open({ credential, topics, namespace, isVisibleOnly = false }: Subscription): Promise<StreamPermit> {
     const { watches, namespaces } = this.options;
+    let everywhere: ReadonlySet<string> | undefined;
     const watch = await watches.open(credential, async (caller) => {
-      const existing = namespace === '*' && !caller.acl.isManagement() ? await namespaces() : [];
-      checkTopics(caller, topics, subscribedNamespaces(namespace, existing));
+      const isNeeded = namespace === '*' && (isVisibleOnly || !caller.acl.isManagement());
+      const subscribed = subscribedNamespaces(namespace, isNeeded ? await namespaces() : []);
+      if (isVisibleOnly) everywhere = visibleTopics(caller, topics, subscribed);
+      else checkTopics(caller, topics, subscribed);
     });
-    return new StreamPermit(watch);
+    return new StreamPermit(watch, () => everywhere);
   }
 }
 
 /**
- * StreamPermit is the right of one open event stream (EV-40 to EV-48). Modes: open → ended. Every change of the caller's
+ * StreamPermit is the right of one open event stream (EV-40 to EV-49). Modes: open → ended. Every change of the caller's
  * rights causes a new check of all subscribed topics, and nothing is sent until the check is done (`settled`). The
  * permit ends when the token is deleted or expired, or has lost a right that the subscription needs.
  */
 export class StreamPermit {
-  constructor(private readonly watch: CallerWatch) {}
+  /** @param everywhere returns the topics of `visibleTopics`; undefined if the caller may see the whole subscription */
+  constructor(
+    private readonly watch: CallerWatch,
+    private readonly everywhere: () => ReadonlySet<string> | undefined,
+  ) {}
 
   /** The signal is aborted when the right has ended. */
   get ended(): AbortSignal {
@@ -57,7 +66,10 @@ export class StreamPermit {
    */
   get filter(): ((event: EventAbout) => boolean) | undefined {
     if (this.watch.caller === EVERYBODY) return undefined;
-    return (event) => maySee(this.watch.caller, event);
+    return (event) => {
+      const everywhere = this.everywhere();
+      return everywhere ? maySeePart(this.watch.caller, event, everywhere) : maySee(this.watch.caller, event);
+    };
   }
 
   /** Ends the watching for changes. Every owner must call it. */

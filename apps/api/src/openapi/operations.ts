@@ -315,7 +315,14 @@ const CLUSTER: Operation[] = [
     answer: plain({ keys: listOf(ref('PublicJwk')) }),
   }),
   ...get('/.well-known/openid-configuration', 'The issuer of identities', { answer: ref('OpenIdConfiguration') }),
-  ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
+  ...stream('/v1/event/stream', 'Events, a line per transaction', [
+    'namespace',
+    'topic',
+    'index',
+    'strict',
+    'until',
+    'visible',
+  ]),
 ];
 
 const INTRODUCTIONS = write(

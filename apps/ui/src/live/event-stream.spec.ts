@@ -10,8 +10,6 @@ interface Answered {
   readonly floor?: number;
   readonly restored?: number;
   readonly lines?: readonly object[];
-  /** The topics that the token may read, as the API answers a question for its rights. */
-  readonly topics?: readonly string[];
 }
 
 const line = (Index: number): object => ({
@@ -47,8 +45,7 @@ async function followed(script: readonly (Answered | Error)[]) {
         throw new Error('the script is over');
       }
       if (answered instanceof Error) throw answered;
-      const { status = 200, head = 0, floor = 0, restored = 0, lines = [], topics } = answered;
-      if (topics) return Response.json({ Routes: [], Topics: topics });
+      const { status = 200, head = 0, floor = 0, restored = 0, lines = [] } = answered;
       return new Response(lines.map((one) => `${JSON.stringify(one)}\n`).join(''), {
         status,
         headers: {
@@ -114,24 +111,12 @@ describe('following the event stream', () => {
     expect(gaps).toBe(1);
   });
 
-  it('EV-41: asks for the topics that the token may read, and says when it may read none', async () => {
-    const { asked, statuses } = await followed([
-      { status: 403 },
-      { status: 403 },
-      { topics: ['Job', 'NodePool'] },
-      { head: 3 },
-      { head: 3, lines: [{}] },
-    ]);
-    expect(asked[1]).toContain('topic=Node');
-    expect(asked[2]).toBe('/v1/waybill/rights?namespace=*');
-    expect(asked[4]).toContain('namespace=*&topic=Job&index=4');
-    expect(statuses).toContainEqual(expect.objectContaining({ phase: 'live' }));
-    const refused = await followed([{ status: 403 }, { status: 403 }, { topics: [] }]);
+  it('EV-49: asks for what the token may see of all topics, and says when that is nothing', async () => {
+    const { asked } = await followed([{ head: 3 }, { head: 3, lines: [{}] }]);
+    expect(asked[1]).toContain('namespace=*&visible=true&topic=Job&');
+    expect(asked[1]).toContain('&topic=ACLBindingRule&index=4');
+    const refused = await followed([{ status: 403 }, { status: 403 }]);
     expect(refused.statuses.at(-1)).toMatchObject({ phase: 'refused' });
-  });
-
-  it('gives up if the topics that the token may read are refused', async () => {
-    const one = [{ status: 403 }, { status: 403 }, { topics: ['Job'] }];
-    expect((await followed([...one, ...one])).statuses.at(-1)).toMatchObject({ phase: 'refused' });
+    expect(refused.asked).toHaveLength(2);
   });
 });

@@ -1,6 +1,6 @@
 import { type Change, readLine, splitLines } from './change.js';
 import { CONNECTING, type StreamStatus } from './stream-status.js';
-import { TOPICS, topicsQuery } from './topics.js';
+import { VISIBLE_TOPICS } from './topics.js';
 
 /**
  * The time in milliseconds without a line after which the connection counts as dead. A heartbeat comes every 30 s
@@ -38,7 +38,6 @@ export class EventStream {
   /** The index of the last line. It is undefined before the first connection. */
   private position: number | undefined;
   private lastChangeMs = 0;
-  private topics = TOPICS;
 
   constructor(
     private readonly token: string,
@@ -66,7 +65,10 @@ export class EventStream {
     try {
       const position = this.position ?? (await this.head(attempt.signal));
       const answer = await this.open(position + 1, attempt.signal);
-      if (answer.status === 403) return await this.narrow(await answer.text(), attempt.signal);
+      if (answer.status === 403) {
+        this.listener.onStatus({ phase: 'refused', text: await answer.text() });
+        return 'refused';
+      }
       if (!answer.ok || !answer.body) return false;
       this.position = this.lookForGap(answer.headers, position);
       this.tellLive();
@@ -92,28 +94,8 @@ export class EventStream {
   }
 
   private open(index: number, signal: AbortSignal, more = ''): Promise<Response> {
-    return this.read(`/v1/event/stream?namespace=*&${topicsQuery(this.topics)}&index=${index}${more}`, signal);
-  }
-
-  private read(path: string, signal: AbortSignal): Promise<Response> {
+    const path = `/v1/event/stream?${VISIBLE_TOPICS}&index=${index}${more}`;
     return this.means.fetch(path, { signal, headers: this.token === '' ? {} : { 'X-Nomad-Token': this.token } });
-  }
-
-  /**
-   * Asks for fewer topics after a refusal: one topic that the token may not read refuses the whole subscription (EV-41).
-   * @returns `refused` if the token may read no topic, or none of the refused subscription may be left out
-   */
-  private async narrow(text: string, signal: AbortSignal): Promise<boolean | 'refused'> {
-    this.position = undefined;
-    const answer = await this.read('/v1/waybill/rights?namespace=*', signal);
-    const { Topics } = answer.ok ? ((await answer.json()) as { readonly Topics: readonly string[] }) : { Topics: [] };
-    const allowed = this.topics.filter((topic) => Topics.includes(topic));
-    if (allowed.length > 0 && allowed.length < this.topics.length) {
-      this.topics = allowed;
-      return true;
-    }
-    this.listener.onStatus({ phase: 'refused', text });
-    return 'refused';
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The topics of the event stream that pages show, with the namespaces of all of them. */
+/** The topics of the event stream that pages show. */
 export const TOPICS: readonly string[] = [
   'Job',
   'Evaluation',
@@ -17,5 +17,5 @@ export const TOPICS: readonly string[] = [
   'ACLBindingRule',
 ];
 
-/** Returns the part of a stream's address that asks for topics. */
-export const topicsQuery = (topics: readonly string[]): string => topics.map((topic) => `topic=${topic}`).join('&');
+/** The part of a stream's address that asks for what the token may see of all topics, in all namespaces (EV-49). */
+export const VISIBLE_TOPICS = `namespace=*&visible=true&${TOPICS.map((topic) => `topic=${topic}`).join('&')}`;

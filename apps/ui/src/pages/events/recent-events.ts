@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from 'react';
-import { callApi, send } from '../../api/client.js';
+import { send } from '../../api/client.js';
 import { type Change, readLine, splitLines } from '../../live/change.js';
 import { useChanges } from '../../live/live-updates.js';
-import { TOPICS, topicsQuery } from '../../live/topics.js';
+import { VISIBLE_TOPICS } from '../../live/topics.js';
 import { merged } from './event-list.js';
 
 export interface RecentEvents {
@@ -35,11 +35,7 @@ export function useRecentEvents(): RecentEvents {
 
 /** Returns the events of the last hundred indexes that are kept (EV-63). @throws ApiFailure */
 async function replayed(signal: AbortSignal): Promise<readonly Change[]> {
-  const { Topics } = await callApi('GET /v1/waybill/rights', { query: { namespace: '*' }, signal });
-  const allowed = TOPICS.filter((topic) => Topics.includes(topic));
-  // Without any, the request for all of them is refused with the missing right.
-  const topics = topicsQuery(allowed.length > 0 ? allowed : TOPICS);
-  const answer = await send('GET', `/v1/event/stream?namespace=*&until=head&${topics}`, { signal });
+  const answer = await send('GET', `/v1/event/stream?until=head&${VISIBLE_TOPICS}`, { signal });
   const { lines } = splitLines('', await answer.text());
   return lines.flatMap((line) => readLine(line).changes);
 }
