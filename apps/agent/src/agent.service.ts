@@ -27,6 +27,7 @@ import { taskHooks } from './tasks/task-hooks.service.js';
 import { attributesOf, hostVolumePluginsOf, hostVolumesOf } from './volumes/host/host-volumes.service.js';
 import { staticHostVolumes } from './volumes/host/static-host-volumes.store.js';
 import { serversSigner } from './identities/identity-signer.js';
+import { loginsOf } from './logins/logins.service.js';
 import { MachineIdentities } from './identities/machine-identities.js';
 import { machineUsers } from './drivers/user-ids.js';
 import { HostUsage } from './machine/node/host-usage.js';
@@ -98,6 +99,7 @@ export const agent: ServiceDefinition = {
       random: context.random,
       logger,
     });
+    const { logins, fingerprints } = loginsOf(context, { node, identities });
     const taskAnswers = new TaskAnswers();
     const reads = new ServerReads({ rpc, timers, identity: caller });
     const holders = await RoleHolders.load(new RoleHoldersFile(dir, logger), logger);
@@ -124,6 +126,7 @@ export const agent: ServiceDefinition = {
       identities,
       taskHooks: taskHooks({
         identities: { identities, userOf: machineUsers(drivers) },
+        logins: { logins, userOf: machineUsers(drivers) },
         apiSockets: { rpc, newId, nodeId: () => nodeId, answers: taskAnswers, logger, userOf: machineUsers(drivers) },
         devices: { reserve: (device) => plugins.devices.reserve(device) },
         ...volumeHookParts(csi, node, drivers),
@@ -207,6 +210,7 @@ export const agent: ServiceDefinition = {
         await outputs.start();
         await csi.start();
         watch.start();
+        fingerprints.start();
         await hostVolumes.start();
         for (const Message of networks.found.events) events.emit({ Subsystem: 'Network', Message, Details: {} });
         stopListening = onNodesChanged(context.link, () => running.serversChanged());
@@ -240,6 +244,8 @@ export const agent: ServiceDefinition = {
         await running.stop();
         csi.stop();
         watch.stop();
+        fingerprints.stop();
+        logins.stop();
         events.stop();
         await plugins.close();
         await outputs.stop();

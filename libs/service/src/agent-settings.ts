@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { consulServers, vaultServers } from './login-forms.js';
 import { flag, hostVolumes, keyValues, pluginBlocks, port, ports, positive, ranges, word } from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
@@ -166,6 +167,16 @@ export const AGENT_SETTINGS = {
   WAYBILL_DOCKER_INFRA_IMAGE_PULL_TIMEOUT_MS: positive
     .default(300_000)
     .describe('agent: longest pull of WAYBILL_DOCKER_INFRA_IMAGE, milliseconds'),
+  WAYBILL_AGENT_VAULT: vaultServers
+    .default({})
+    .describe(
+      'agent: URL of the Vault in which tasks log in, or JSON by cluster such as {"default":{"address":"https://vault.example:8200","auth_path":"jwt-nomad"}}; empty: none',
+    ),
+  WAYBILL_AGENT_CONSUL: consulServers
+    .default({})
+    .describe(
+      'agent: the same for Consul, such as http://127.0.0.1:8500 or {"default":{"address":"http://127.0.0.1:8500","auth_method":"nomad-workloads"}}',
+    ),
   WAYBILL_AGENT_SECRETS_IN_MEMORY: flag
     .default(true)
     .describe('agent: secrets of tasks are kept in a file system in memory, where it may mount one'),

@@ -21,6 +21,7 @@ export {
   withoutPasswords,
 } from './settings.js';
 export type { AuditFilterSetting } from './audit-settings.js';
+export type { ConsulServer, VaultServer } from './login-forms.js';
 export type { ConfiguredHostVolume } from './setting-forms.js';
 export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } from './tls/tls-identity.js';
 export { UserRights, type UserRightsDeps, userRightsOf } from './user-rights.js';

@@ -1,11 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import {
-  type ClusterIdentities,
-  CORE_TYPE,
-  defaultSchedulerConfiguration,
-  parseDuration,
-  SHORTEST_RENEWED_TTL_NS,
-} from '@waybill/model';
+import { CORE_TYPE, defaultSchedulerConfiguration, parseDuration } from '@waybill/model';
 import { KNOWN_SCHEDULERS } from '@waybill/rpc';
 import { z } from 'zod';
 
@@ -230,63 +224,6 @@ export const pluginBlocks = jsonText('{"podman":{"args":[],"config":{}}}').pipe(
     }),
   ),
 );
-
-/** The name of a cluster of Vault or Consul. It is part of names of identities and of attributes of machines. */
-const CLUSTER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-const CLUSTER_NAME_FORM = 'up to 64 letters, digits, "-" and "_"';
-
-const DEFAULT_IDENTITY_TTL = '1h';
-
-const identityTtl = z
-  .string()
-  .default(DEFAULT_IDENTITY_TTL)
-  .transform((text, ctx) => {
-    const ns = parseDuration(text);
-    if (ns !== undefined && ns >= SHORTEST_RENEWED_TTL_NS) return ns;
-    ctx.addIssue({ code: 'custom', message: 'ttl: a duration of at least 20s, such as "1h"' });
-    return z.NEVER;
-  });
-
-/** The default identity of a cluster; null without an audience. */
-const clusterIdentity = z
-  .strictObject({
-    aud: z.array(z.string().min(1)).max(16).optional(),
-    ttl: identityTtl,
-    extra_claims: z.array(z.string().min(1)).max(64).optional(),
-  })
-  .transform(({ aud = [], ttl, extra_claims = [] }) =>
-    aud.length === 0 ? null : { Audience: aud, TTL: ttl, ExtraClaims: extra_claims.length === 0 ? null : extra_claims },
-  );
-
-const clusterIdentities = z.record(z.string(), clusterIdentity).superRefine((clusters, ctx) => {
-  for (const name of Object.keys(clusters))
-    if (!CLUSTER_NAME.test(name))
-      ctx.addIssue({ code: 'custom', message: `"${name}": a cluster has ${CLUSTER_NAME_FORM}` });
-});
-
-/** JSON, or the short form `cluster=audience,…` as JSON. Empty text is no cluster. */
-const clusterText = z.string().transform((text, ctx): unknown => {
-  if (text.trim() === '') return {};
-  if (!text.trimStart().startsWith('{')) {
-    const pairs = keyValues.safeParse(text);
-    if (pairs.success)
-      return Object.fromEntries(Object.entries(pairs.data).map(([name, aud]) => [name, { aud: [aud] }]));
-  } else
-    try {
-      return JSON.parse(text);
-    } catch {
-      // The message below names both forms.
-    }
-  ctx.addIssue({
-    code: 'custom',
-    message:
-      'cluster=audience with commas between, such as default=vault.io, or JSON such as {"default":{"aud":["vault.io"],"ttl":"1h"}}',
-  });
-  return z.NEVER;
-});
-
-/** Clusters of Vault or Consul with the default identities of tasks (API-351). */
-export const loginClusters = clusterText.pipe(clusterIdentities).transform((clusters): ClusterIdentities => clusters);
 
 const schedulerConfigurationForm = z
   .strictObject({

@@ -4,6 +4,7 @@ import { defaultSchedulerConfiguration } from '@waybill/model';
 import { AGENT_SETTINGS } from './agent-settings.js';
 import { AUDIT_SETTINGS } from './audit-settings.js';
 import { KEYRING_SETTINGS } from './keyring-settings.js';
+import { loginClusters } from './login-forms.js';
 import { METRICS_SETTINGS } from './metrics-settings.js';
 import { TLS_SETTINGS, tlsContradictions } from './tls/tls-settings.js';
 import {
@@ -16,7 +17,6 @@ import {
   hostNames,
   hours,
   interval,
-  loginClusters,
   natsUrls,
   origins,
   peers,

@@ -4,6 +4,7 @@ import { CsiPluginHook, type CsiPluginHookDependencies } from './hooks/csi-plugi
 import { DevicesHook, type DevicesHookDependencies } from './hooks/devices.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
 import { IdentityHook, type IdentityHookDependencies } from './hooks/identity.hook.js';
+import { LoginHook, type LoginHookDependencies } from './hooks/login.hook.js';
 import type { TaskHook } from './task-hook.js';
 import { TemplateHook, type TemplateHookDependencies } from './hooks/template.hook.js';
 import { VolumesHook, type VolumesHookDependencies } from './hooks/volumes.hook.js';
@@ -11,6 +12,8 @@ import { VolumesHook, type VolumesHookDependencies } from './hooks/volumes.hook.
 export interface TaskHookParts {
   /** Absent if this machine gives its tasks no tokens. */
   readonly identities?: IdentityHookDependencies;
+  /** Absent if this machine logs its tasks in nowhere. */
+  readonly logins?: LoginHookDependencies;
   /** Absent if this machine gives its tasks no access to the API. */
   readonly apiSockets?: ApiSocketHookDependencies;
   /** Absent if this machine runs no storage plugins. */
@@ -27,6 +30,7 @@ export interface TaskHookParts {
  */
 export const taskHooks = ({
   identities,
+  logins,
   apiSockets,
   csiPlugins,
   devices,
@@ -35,6 +39,7 @@ export const taskHooks = ({
   templates,
 }: TaskHookParts): TaskHook[] => [
   ...(identities ? [new IdentityHook(identities)] : []), // writes and renews identity tokens (AU-156 to AU-161)
+  ...(logins ? [new LoginHook('vault', logins), new LoginHook('consul', logins)] : []), // gives tasks tokens of Vault and Consul (AU-164 to AU-168)
   ...(apiSockets ? [new ApiSocketHook(apiSockets)] : []), // opens the task's API socket (AU-211)
   new DispatchPayloadHook(), // writes the payload of a dispatch (AG-291)
   ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // prepares the directories and the endpoint of a storage plugin (VL-204, VL-205)

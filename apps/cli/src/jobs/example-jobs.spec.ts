@@ -32,6 +32,7 @@ describe('example jobs', () => {
       'service',
       'system',
       'templates',
+      'vault',
       'web-proxy',
     ]));
 

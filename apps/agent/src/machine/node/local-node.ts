@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CSIInfo, DriverInfo, Node, NodeDevice, NodeEvent, NodeHostVolume } from '@waybill/model';
 
 type PluginMap = 'CSIControllerPlugins' | 'CSINodePlugins';
@@ -54,6 +55,13 @@ export class LocalNode {
     });
     if (!before || !healthChanged(before, info) || info.HealthDescription === '') return undefined;
     return { Subsystem: 'Driver', Message: info.HealthDescription, Details: { driver: name } };
+  }
+
+  /** Replaces attributes that one source found before by those that it finds now. Equal ones change nothing. */
+  replaceAttributes(before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): void {
+    if (isDeepStrictEqual(before, now)) return;
+    const others = Object.entries(this.node.Attributes).filter(([key]) => !Object.hasOwn(before, key));
+    this.updateNode({ Attributes: { ...Object.fromEntries(others), ...now } });
   }
 
   /** Replaces all devices of this machine (PG-94). */
