@@ -54,9 +54,10 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const newDriver = (enabled = true, denials: Denials = NO_DENIALS): RawExecDriver =>
+const newDriver = (enabled = true, denials: Denials = NO_DENIALS, defaultUser = ''): RawExecDriver =>
   new RawExecDriver({
     enabled,
+    defaultUser,
     denials,
     runsDir: path.join(dir, 'runs'),
     outputs,
@@ -328,6 +329,51 @@ describe('raw_exec', () => {
     },
   );
 
+  it.runIf(process.getuid?.() === 0)(
+    'AG-274: a task whose job names no user runs as the default user of the machine (needs root)',
+    async () => {
+      const unprivileged = newDriver(true, { ...NO_DENIALS, uids: [[0, 0]] }, 'nobody');
+      const task = aTask(shell('id -u; id -G; cat $DIR/secrets/key'));
+      for (const above of [dir, path.dirname(task.paths.taskDir)]) chmodSync(above, 0o755);
+      writeFileSync(path.join(task.paths.secretsDir, 'key'), 'hidden\n');
+      chmodSync(task.paths.secretsDir, 0o700);
+      await started(task, unprivileged);
+      await unprivileged.wait(task.taskId);
+      expect(read(task, 'web.stdout.0')).toBe('65534\n65534\nhidden\n');
+      const root = aTask(shell('true'), { user: 'root' });
+      await expect(started(root, unprivileged)).rejects.toThrow('running as uid 0 is disallowed');
+      const named = aTask(shell('id -u'), { user: 'daemon' });
+      chmodSync(path.dirname(named.paths.taskDir), 0o755);
+      await started(named, unprivileged);
+      await unprivileged.wait(named.taskId);
+      expect(read(named, 'web.stdout.0')).toBe('1\n');
+    },
+  );
+
+  it('AG-270: a machine without the default user does not offer the driver, and says why', async () => {
+    expect(await newDriver(true, NO_DENIALS, 'no-such-user').fingerprint()).toEqual({
+      health: 'undetected',
+      description: 'WAYBILL_RAW_EXEC_USER: failed to find the user "no-such-user"',
+      attributes: {},
+    });
+  });
+
+  it.runIf(process.getuid?.() === 0)(
+    'AG-270: an agent that is not root and has another default user does not offer the driver (needs root)',
+    async () => {
+      process.seteuid!(NOBODY);
+      try {
+        expect(await newDriver(true, NO_DENIALS, 'daemon').fingerprint()).toMatchObject({
+          health: 'undetected',
+          description: 'the agent is not root, so no task can run as WAYBILL_RAW_EXEC_USER "daemon"',
+        });
+        expect(await newDriver(true, NO_DENIALS, 'nobody').fingerprint()).toMatchObject({ health: 'healthy' });
+      } finally {
+        process.seteuid!(0);
+      }
+    },
+  );
+
   it('AG-245, AG-251: exit code, and all output in the files when the end is told', async () => {
     const task = aTask(shell('echo out; echo err >&2; exit 3'));
     await started(task);
@@ -437,7 +483,7 @@ describe('raw_exec', () => {
 
   it('without cgroups the machine says why, and tasks run', async () => {
     const reason = new NoCgroupsError('none here');
-    const options = { enabled: true, runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000 };
+    const options = { enabled: true, defaultUser: '', runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000 };
     const without = new RawExecDriver({ ...options, denials: NO_DENIALS, cgroups: reason });
     const attributes = { 'driver.raw_exec.cgroups': 'false', 'driver.raw_exec.cgroups.missing': 'none here' };
     expect(await without.fingerprint()).toMatchObject({ health: 'healthy', attributes });

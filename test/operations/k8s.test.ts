@@ -208,6 +208,16 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     }
   });
 
+  it('starts no task as root, so that the keys of an agent are out of the reach of tasks', () => {
+    const config = ofKind('ConfigMap').find(({ metadata }) => metadata.name.startsWith('waybill-agent-config'));
+    expect(config?.['data']).toMatchObject({
+      WAYBILL_RAW_EXEC_USER: 'nobody',
+      WAYBILL_RAW_EXEC_DENIED_UIDS: '0',
+      WAYBILL_RAW_EXEC_DENIED_GIDS: '0',
+      WAYBILL_MOCK_DRIVER_ENABLED: 'false',
+    });
+  });
+
   it('denies all traffic that no policy names', () => {
     const denied = ofKind('NetworkPolicy').filter(({ metadata }) => metadata.name === 'waybill-default-deny');
     expect(denied.map(({ metadata }) => metadata.namespace)).toEqual(expect.arrayContaining(namespacesOf(overlay)));

@@ -58,7 +58,7 @@ export const agent: ServiceDefinition = {
   async build(context) {
     const { settings, rpc, clock, timers, newId, logger } = context;
     const dir = ownDirectory(settings.WAYBILL_AGENT_DIR);
-    const unlock = await lockDirectory(dir);
+    const unlock = await lockDirectory(dir, settings.WAYBILL_RAW_EXEC_USER !== '');
     const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
     const outputs = new TaskOutputs(below(dir, 'collect'), stopTasksOnExit, logger);
     const secrets = secretsOf(context, dir);

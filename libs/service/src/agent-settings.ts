@@ -144,6 +144,11 @@ export const AGENT_SETTINGS = {
   WAYBILL_RAW_EXEC_ENABLED: flag
     .default(true)
     .describe('agent: tasks of raw_exec may run on this machine, with nothing that keeps them apart from it'),
+  WAYBILL_RAW_EXEC_USER: z
+    .string()
+    .max(256)
+    .default('')
+    .describe('agent: user of raw_exec tasks whose job names none, such as nobody; empty: the user of the agent'),
   WAYBILL_RAW_EXEC_DENIED_UIDS: idRanges
     .default([])
     .describe('agent: user ids that tasks of raw_exec may not run as, such as 0,1000-1999'),
@@ -151,6 +156,9 @@ export const AGENT_SETTINGS = {
   WAYBILL_RAW_EXEC_DENIED_ENVVARS: namePatterns
     .default([])
     .describe('agent: variables that tasks of raw_exec do not see, such as AWS_*,VAULT_TOKEN'),
+  WAYBILL_MOCK_DRIVER_ENABLED: flag
+    .default(true)
+    .describe('agent: tasks of mock_driver may run on this machine, which only pretend to do something'),
   WAYBILL_DOCKER_ENDPOINT: z
     .string()
     .default('')

@@ -214,6 +214,8 @@ export interface Driver {
   readonly mounts?: MountSupport;
   /** Absent means `none`. */
   readonly isolation?: FileIsolation;
+  /** The user of tasks whose job names none. If it is absent, they run as the agent's user or as an image says. */
+  readonly defaultUser?: string;
   /** Whether the driver can send signals to tasks; absent means yes. It is known after `validate`. */
   readonly sendsSignals?: boolean;
   /** Whether tasks in their group's namespace can have their own host name; absent means no (NW-26). */

@@ -45,6 +45,7 @@ export async function driversOf(
   const rawExec = new RawExecDriver({
     ...supervision,
     enabled: settings.WAYBILL_RAW_EXEC_ENABLED,
+    defaultUser: settings.WAYBILL_RAW_EXEC_USER,
     denials: {
       uids: settings.WAYBILL_RAW_EXEC_DENIED_UIDS,
       gids: settings.WAYBILL_RAW_EXEC_DENIED_GIDS,
@@ -75,7 +76,8 @@ export async function driversOf(
     timers,
     logger,
   });
-  return new Map<string, Driver>([mock, rawExec, exec, docker].map((driver) => [driver.name, driver]));
+  const drivers = [...(settings.WAYBILL_MOCK_DRIVER_ENABLED ? [mock] : []), rawExec, exec, docker];
+  return new Map<string, Driver>(drivers.map((driver) => [driver.name, driver]));
 }
 
 /** Returns the result, or the reason why there is none. */

@@ -22,15 +22,16 @@ export function userIds(user: string): UserIds | undefined {
 
 /**
  * Returns the IDs of a task's user on this machine, by the name of the task's driver. The result is undefined if the
- * driver's images have users of their own, if the machine has no such user, or if the driver chooses the user. Cost:
- * each call reads the machine's list of users.
+ * driver's images have users of their own, if the machine has no such user, or if the task runs as the agent's user.
+ * Cost: each call reads the machine's list of users.
  */
 export const machineUsers =
   (drivers: ReadonlyMap<string, Driver>) =>
   (driver: string, user: string): UserIds | undefined => {
-    if (drivers.get(driver)?.isolation === 'image') return undefined;
+    const { isolation, defaultUser = '' } = drivers.get(driver) ?? {};
+    if (isolation === 'image') return undefined;
     try {
-      return userIds(user);
+      return userIds(user || defaultUser);
     } catch (error) {
       if (error instanceof StartError) return undefined;
       throw error;

@@ -40,6 +40,7 @@ export class ExecDriver extends SupervisedDriver {
   readonly name = 'exec';
   readonly mounts = 'bind';
   readonly isolation = 'chroot';
+  readonly defaultUser = DEFAULT_USER;
   readonly setsHostname = true;
   private readonly chroot: Chroot;
   /** The tools, once a trial has succeeded. */

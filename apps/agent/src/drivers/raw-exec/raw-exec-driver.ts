@@ -17,6 +17,8 @@ import { rawExecConfig } from './raw-exec-config.js';
 
 export interface RawExecOptions extends SupervisionOptions {
   readonly enabled: boolean;
+  /** The user of tasks whose job names none; empty means the agent's user. */
+  readonly defaultUser: string;
   readonly denials: Denials;
 }
 
@@ -29,10 +31,16 @@ export class RawExecDriver extends SupervisedDriver {
     super(options);
   }
 
+  get defaultUser(): string {
+    return this.options.defaultUser;
+  }
+
   async fingerprint(): Promise<DriverFingerprint> {
     if (!this.options.enabled) return { health: 'undetected', description: 'disabled', attributes: {} };
     if (findSetsid() === undefined)
       return { health: 'undetected', description: 'the program setsid is missing', attributes: {} };
+    const problem = defaultUserProblem(this.defaultUser);
+    if (problem !== undefined) return { health: 'undetected', description: problem, attributes: {} };
     const { cgroups } = this.options;
     const attributes = {
       'driver.raw_exec': '1',
@@ -80,7 +88,7 @@ export class RawExecDriver extends SupervisedDriver {
 
   /** Returns the user of a task; undefined means the agent's own. @throws StartError for a denied user (AG-272) */
   private userOf({ user }: TaskConfig): UserIds | undefined {
-    const ids = userIds(user);
+    const ids = userIds(user || this.defaultUser);
     const { getuid, getgid } = process;
     if (getuid && getgid) refuseUser(this.options.denials, ids ?? { uid: getuid(), gid: getgid() });
     return ids;
@@ -88,6 +96,19 @@ export class RawExecDriver extends SupervisedDriver {
 
   private visibleVariables({ env, config }: TaskConfig): Record<string, string> {
     return allowedVariables(env, this.options.denials, rawExecConfig(config).deniedVariables);
+  }
+}
+
+/** Says why no task can run as the default user of this machine; undefined if tasks can. */
+function defaultUserProblem(user: string): string | undefined {
+  try {
+    const ids = userIds(user);
+    const own = process.geteuid?.();
+    if (ids === undefined || own === 0 || own === ids.uid) return undefined;
+    return `the agent is not root, so no task can run as WAYBILL_RAW_EXEC_USER "${user}"`;
+  } catch (error) {
+    if (error instanceof StartError) return `WAYBILL_RAW_EXEC_USER: ${error.message}`;
+    throw error;
   }
 }
 

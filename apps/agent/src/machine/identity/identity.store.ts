@@ -9,6 +9,8 @@ export interface AgentIdentity {
 }
 
 const AGENT_DIRECTORY = { mode: 0o700, otherwise: 'choose another directory with WAYBILL_AGENT_DIR' };
+/** The mode of a new directory below which tasks of other users run: they pass through it and cannot list it. */
+const PASSABLE = 0o711;
 
 /** DirectoryInUseError says that another agent uses the directory (AG-14). */
 export class DirectoryInUseError extends Error {
@@ -45,11 +47,12 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
 
 /**
  * Locks the directory for this process. It takes over a lock whose process is gone.
+ * @param isPassable whether other users may pass through a directory that this call makes, to those of their tasks
  * @returns a function that releases the lock
  * @throws DirectoryInUseError
  */
-export async function lockDirectory(dir: string): Promise<() => Promise<void>> {
-  await makeDirectory(dir, AGENT_DIRECTORY);
+export async function lockDirectory(dir: string, isPassable = false): Promise<() => Promise<void>> {
+  await makeDirectory(dir, isPassable ? { ...AGENT_DIRECTORY, mode: PASSABLE } : AGENT_DIRECTORY);
   try {
     return await takeLock(below(dir, 'agent.lock'));
   } catch (error) {

@@ -8,6 +8,8 @@ import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-lo
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { below, entryName } from '../../paths/path-name.js';
 
+/** The mode of the collector's directory: no task reads its records. */
+export const COLLECT_MODE = 0o700;
 /**
  * The interval in milliseconds between two scans of the directory. They find changes that the file system did not
  * report.
@@ -60,7 +62,7 @@ export class LogCollector {
   }
 
   async start(): Promise<void> {
-    mkdirSync(this.dir, { recursive: true });
+    mkdirSync(this.dir, { recursive: true, mode: COLLECT_MODE });
     this.watcher = watch(this.dir, () => void this.scan());
     this.watcher.on('error', (error) => this.logger.warn('the directory of log streams cannot be watched', { error }));
     this.timer = setInterval(() => void this.scan(), RESCAN_MS);
