@@ -172,6 +172,14 @@ describe('locks', () => {
     expect(conflictIn(release('mine', index))).toEqual(LOCKED);
     expect(release('mine', stored()?.Lock?.AcquireIndex).verdict.kind).toBe('accepted');
   });
+
+  it('OP-277: what ends a silent lock does not end the lock of a caller who acquired it after a release', () => {
+    const { index } = acquire('mine');
+    release('mine');
+    acquire('yours');
+    expect(conflictIn(release('mine', index))).toEqual(LOCKED);
+    expect(stored()?.Lock?.ID).toBe('yours');
+  });
 });
 
 it('OP-205, EV-53, CL-1064: event, history and verdict show neither items nor the lock’s ID', () => {
