@@ -264,6 +264,7 @@ const overridesOf = ({ settings }: ServiceContext): MachineOverrides => ({
   diskTotalMb: settings.WAYBILL_DISK_TOTAL_MB,
   networkInterface: settings.WAYBILL_NETWORK_INTERFACE,
   networkSpeedMbits: settings.WAYBILL_NETWORK_SPEED,
+  hostNetworks: Object.values(settings.WAYBILL_HOST_NETWORKS),
   dynamicPorts: [settings.WAYBILL_MIN_DYNAMIC_PORT, settings.WAYBILL_MAX_DYNAMIC_PORT],
 });
 
@@ -295,6 +296,7 @@ async function nodeOf(context: ServiceContext, dir: string, { machine, drivers, 
       Networks: { ReservedHostPorts: settings.WAYBILL_RESERVED_PORTS },
     },
     drivers: await firstFingerprints(drivers, timers),
+    hostNetworks: settings.WAYBILL_HOST_NETWORKS,
     hostVolumes: await staticHostVolumes(settings.WAYBILL_HOST_VOLUMES),
     gcVolumesOnNodeGC: settings.WAYBILL_GC_VOLUMES_ON_NODE_GC,
     nowMs: clock.nowMs(),

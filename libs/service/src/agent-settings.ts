@@ -2,7 +2,18 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { consulServers, vaultServers } from './login-forms.js';
-import { flag, hostVolumes, keyValues, pluginBlocks, port, ports, positive, ranges, word } from './setting-forms.js';
+import {
+  flag,
+  hostNetworks,
+  hostVolumes,
+  keyValues,
+  pluginBlocks,
+  port,
+  ports,
+  positive,
+  ranges,
+  word,
+} from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
 /** 20 days, the longest time that a stopping agent and its supervisor wait for tasks. */
@@ -69,6 +80,12 @@ export const AGENT_SETTINGS = {
     .default('')
     .describe('agent: interface whose address tasks get; empty: the first that others reach'),
   WAYBILL_NETWORK_SPEED: amount.default(1_000).describe('agent: Mbit/s of that interface'),
+  WAYBILL_HOST_NETWORKS: hostNetworks
+    .default({})
+    .describe(
+      'agent: JSON of named sets of addresses for ports with host_network, such as ' +
+        '{"public":{"cidr":"203.0.113.0/24","interface":"eth1","reserved_ports":"22"}}',
+    ),
   WAYBILL_MIN_DYNAMIC_PORT: port.default(20_000).describe('agent: first port that tasks may be given'),
   WAYBILL_MAX_DYNAMIC_PORT: port.default(32_000).describe('agent: last port that tasks may be given'),
   WAYBILL_CNI_PATH: directories

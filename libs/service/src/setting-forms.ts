@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { CORE_TYPE, defaultSchedulerConfiguration, parseDuration } from '@waybill/model';
+import { isIP } from 'node:net';
+import { CORE_TYPE, defaultSchedulerConfiguration, type HostNetwork, parseDuration } from '@waybill/model';
 import { KNOWN_SCHEDULERS } from '@waybill/rpc';
 import { z } from 'zod';
 
@@ -224,6 +225,50 @@ export const pluginBlocks = jsonText('{"podman":{"args":[],"config":{}}}').pipe(
     }),
   ),
 );
+
+const HOST_NETWORK_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const MAX_HOST_NETWORKS = 64;
+
+/** Says why a text is no list of networks in CIDR notation, or returns undefined for a list. */
+function whyNoRanges(text: string): string | undefined {
+  for (const part of text.split(',')) {
+    const [, address = '', bits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(part.trim()) ?? [];
+    const family = isIP(address);
+    if (family === 0 || Number(bits) > (family === 4 ? 32 : 128))
+      return `"${part.trim()}" is no address with "/" and bits`;
+  }
+  return undefined;
+}
+
+/**
+ * The `host_network` blocks of the agent's configuration, as JSON by name (NW-73). The result has the form that a node
+ * shows.
+ */
+export const hostNetworks = jsonText('{"public":{"cidr":"203.0.113.0/24"}}')
+  .pipe(
+    z.record(
+      z.string(),
+      z.strictObject({
+        cidr: z.string().default(''),
+        interface: z.string().default(''),
+        reserved_ports: z.string().default(''),
+      }),
+    ),
+  )
+  .transform((blocks, ctx) => {
+    const networks: Record<string, HostNetwork> = {};
+    const refuse = (message: string): void => ctx.addIssue({ code: 'custom', message });
+    if (Object.keys(blocks).length > MAX_HOST_NETWORKS) refuse(`at most ${MAX_HOST_NETWORKS} host networks`);
+    for (const [name, { cidr, interface: device, reserved_ports: reserved }] of Object.entries(blocks)) {
+      if (!HOST_NETWORK_NAME.test(name)) refuse(`"${name}": up to 64 letters, digits, "-" and "_"`);
+      const wrongRange = cidr === '' ? undefined : whyNoRanges(cidr);
+      if (wrongRange !== undefined) refuse(`host_network["${name}"].cidr "${cidr}" invalid: ${wrongRange}`);
+      if (!ports.safeParse(reserved).success)
+        refuse(`host_network["${name}"].reserved_ports "${reserved}" invalid: ports and ranges such as 22,8000-8100`);
+      networks[name] = { Name: name, CIDR: cidr, Interface: device, ReservedPorts: reserved };
+    }
+    return networks;
+  });
 
 const schedulerConfigurationForm = z
   .strictObject({

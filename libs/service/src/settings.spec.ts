@@ -252,3 +252,31 @@ describe('which metrics are shown', () => {
     });
   });
 });
+
+describe('host networks of a machine', () => {
+  const given = (blocks: object) => ({ WAYBILL_HOST_NETWORKS: JSON.stringify(blocks) });
+
+  it('NW-73, NW-123: are JSON by name, in the form that a node shows', () => {
+    expect(read({}).WAYBILL_HOST_NETWORKS).toEqual({});
+    const blocks = {
+      public: { cidr: '203.0.113.0/24, 2001:db8::/32', reserved_ports: '22,80-90' },
+      in: { interface: 'eth1' },
+    };
+    expect(read(given(blocks)).WAYBILL_HOST_NETWORKS).toEqual({
+      public: { Name: 'public', CIDR: '203.0.113.0/24, 2001:db8::/32', Interface: '', ReservedPorts: '22,80-90' },
+      in: { Name: 'in', CIDR: '', Interface: 'eth1', ReservedPorts: '' },
+    });
+  });
+
+  it.each([
+    [{ a: { cidr: '203.0.113.0' } }, 'host_network["a"].cidr "203.0.113.0" invalid: "203.0.113.0" is no address with'],
+    [{ a: { cidr: '203.0.113.0/33' } }, 'host_network["a"].cidr "203.0.113.0/33" invalid'],
+    [{ a: { cidr: '10.0.0.0/8,' } }, 'host_network["a"].cidr "10.0.0.0/8," invalid: "" is no address'],
+    [{ a: { cidr: '2001:db8::/129' } }, 'host_network["a"].cidr "2001:db8::/129" invalid'],
+    [{ a: { reserved_ports: '80-' } }, 'host_network["a"].reserved_ports "80-" invalid: ports and ranges'],
+    [{ a: { reserved_ports: '65536' } }, 'host_network["a"].reserved_ports "65536" invalid: ports and ranges'],
+    [{ 'a b': {} }, '"a b": up to 64 letters, digits, "-" and "_"'],
+    [{ a: { cdir: '' } }, 'cdir'],
+    [Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`n${at}`, {}])), 'at most 64 host networks'],
+  ])('NW-8, NW-73: are refused: %j', (blocks, why) => expect(refusal(given(blocks))).toContain(why));
+});

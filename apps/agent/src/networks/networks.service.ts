@@ -43,7 +43,7 @@ export async function networksOf(
     timers,
     random,
     logger,
-    bindsToAddress: false,
+    bindsToAddress: Object.keys(settings.WAYBILL_HOST_NETWORKS).length > 0,
     canCheck: (plugin) => canCheck(found.attributes, plugin),
   });
   return { found, allocations };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { COMPATIBLE_VERSION, type Node, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
 import type { DriverFingerprint } from '../drivers/driver.js';
-import { hostNetwork, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT, networksOf } from '../machine/fingerprint/machine.js';
+import { loopbackNetworks, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT } from '../machine/fingerprint/machine.js';
 import { describeNode, NONE_RESERVED } from '../machine/node/node-description.js';
 import type { FleetOptions } from './fleet-options.js';
 
@@ -49,7 +49,7 @@ function resourcesOf({ cpuMhz, memoryMB, diskMB }: FleetOptions): NodeResources 
     Memory: { MemoryMB: memoryMB },
     Disk: { DiskMB: diskMB },
     Devices: [],
-    ...networksOf(hostNetwork()),
+    ...loopbackNetworks(),
     MinDynamicPort: MIN_DYNAMIC_PORT,
     MaxDynamicPort: MAX_DYNAMIC_PORT,
   };

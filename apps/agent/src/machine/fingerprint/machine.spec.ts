@@ -129,6 +129,17 @@ describe('what a machine has', () => {
     await expect(missing).rejects.toThrow(NoInterfaceError);
   });
 
+  it('NW-73: its host networks name addresses of its interfaces', async () => {
+    const [device] = LOOPBACK!;
+    const hostNetworks = [{ Name: 'inside', CIDR: '127.0.0.0/8', Interface: device, ReservedPorts: '80' }];
+    const { resources } = await fingerprintMachine('.', { ...AS_FOUND, hostNetworks });
+    const addresses = resources.NodeNetworks!.flatMap(({ Addresses }) => Addresses ?? []);
+    expect(addresses.filter(({ Alias }) => Alias === 'inside')).toEqual([
+      { Family: 'ipv4', Alias: 'inside', Address: '127.0.0.1', ReservedPorts: '80', Gateway: '' },
+    ]);
+    expect(addresses.filter(({ Alias }) => Alias === 'default')).toHaveLength(1);
+  });
+
   it('AG-20: tasks get the address of the interface that leads to everywhere, by the cheapest way', () => {
     const head = 'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT';
     const route = (device: string, destination: string, metric: number, mask: string) =>

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
-import { COMPATIBLE_VERSION, type NodeNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
+import { COMPATIBLE_VERSION, type HostNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
 import { readCgroupFacts } from './cgroup-facts.store.js';
 import { type CgroupLimits, cgroupLimits, type Limit } from './cgroup-limits.js';
 import { readCorePlaces, readCpuFacts, readNumaDistances } from './cpu-facts.store.js';
 import { type CpuSpeed, cpuSpeed } from './cpu-speed.js';
+import { hostNetworksOf, type MachineAddress } from './host-networks.js';
 import { diskOf } from './host-sample.js';
 import { numaAttributes, topologyOf } from './topology.js';
 
@@ -27,6 +28,8 @@ export interface MachineOverrides {
   readonly diskTotalMb: number;
   readonly networkInterface: string;
   readonly networkSpeedMbits: number;
+  /** Named sets of the machine's addresses (NW-73). */
+  readonly hostNetworks: readonly HostNetwork[];
   readonly dynamicPorts: readonly [first: number, last: number];
 }
 
@@ -36,6 +39,7 @@ export const AS_FOUND: MachineOverrides = {
   diskTotalMb: 0,
   networkInterface: '',
   networkSpeedMbits: NETWORK_SPEED_MBITS,
+  hostNetworks: [],
   dynamicPorts: [MIN_DYNAMIC_PORT, MAX_DYNAMIC_PORT],
 };
 
@@ -63,8 +67,8 @@ export async function fingerprintMachine(
   const disk = await diskOf(dir);
   const diskTotal = given.diskTotalMb * MB || disk.Size;
   const diskFree = given.diskTotalMb * MB || disk.Available;
-  const network = { ...networkOf(given.networkInterface), Speed: given.networkSpeedMbits };
-  const address = network.Addresses?.[0]?.Address ?? '';
+  const addresses = addressesOfMachine();
+  const usual = usualAddress(given.networkInterface, addresses);
   const release = osRelease();
   const attributes: Record<string, string> = {
     'kernel.name': os.platform(),
@@ -89,7 +93,7 @@ export async function fingerprintMachine(
     'unique.storage.bytestotal': String(diskTotal),
     'unique.storage.bytesfree': String(diskFree),
     'waybill.disk.source': given.diskTotalMb > 0 ? 'setting' : 'file system',
-    'unique.network.ip-address': address,
+    'unique.network.ip-address': usual.address,
     'nomad.version': COMPATIBLE_VERSION,
     'nomad.service_discovery': 'true',
     'waybill.version': WAYBILL_VERSION,
@@ -108,7 +112,11 @@ export async function fingerprintMachine(
       Memory: { MemoryMB: Math.floor(memory.amount / MB) },
       Disk: { DiskMB: Math.floor(diskFree / MB) },
       Devices: [],
-      ...networksOf(network),
+      ...hostNetworksOf(addresses, {
+        usual,
+        speedMbits: given.networkSpeedMbits,
+        configured: given.hostNetworks,
+      }),
       MinDynamicPort: given.dynamicPorts[0],
       MaxDynamicPort: given.dynamicPorts[1],
     },
@@ -154,24 +162,30 @@ export function usableMemory(found: number, { memoryBytes: limit }: CgroupLimits
   return limit !== undefined && limit.amount < found ? limit : { amount: found, source: 'operating system' };
 }
 
-/**
- * Returns the network of the wanted interface. Without a name it takes the interface of the default route, else the
- * first interface with an external address, because bridges of the machine may come before it. The last choice is the
- * loopback interface.
- */
-function networkOf(wanted: string): NodeNetwork {
-  const all = Object.entries(os.networkInterfaces()).flatMap(([device, addresses]) =>
+/** Returns all addresses of the machine, in the order of the kernel. */
+const addressesOfMachine = (): (MachineAddress & { readonly internal: boolean })[] =>
+  Object.entries(os.networkInterfaces()).flatMap(([device, addresses]) =>
     (addresses ?? []).map((address) => ({ device, ...address })),
   );
+
+const LOOPBACK: MachineAddress = { device: 'lo', mac: '', family: 'IPv4', address: '127.0.0.1' };
+
+/**
+ * Returns the address of the wanted interface. Without a name it takes the interface of the default route, else the
+ * first interface with an external address, because bridges of the machine may come before it. The last choice is the
+ * loopback interface. IPv4 comes before IPv6.
+ */
+function usualAddress(wanted: string, all: ReturnType<typeof addressesOfMachine>): MachineAddress {
   if (wanted !== '') {
     const named = all.filter((a) => a.device === wanted);
-    if (named.length === 0) throw new NoInterfaceError(`WAYBILL_NETWORK_INTERFACE: there is no interface "${wanted}"`);
-    return hostNetwork(named.find((a) => a.family === 'IPv4') ?? named[0]);
+    const found = named.find((a) => a.family === 'IPv4') ?? named[0];
+    if (!found) throw new NoInterfaceError(`WAYBILL_NETWORK_INTERFACE: there is no interface "${wanted}"`);
+    return found;
   }
   const outside = all.filter((a) => !a.internal);
   const device = deviceOfDefaultRoute(readOr('/proc/net/route'));
   const likely = [...outside.filter((a) => a.device === device), ...outside];
-  return hostNetwork(likely.find((a) => a.family === 'IPv4') ?? likely[0] ?? all[0]);
+  return likely.find((a) => a.family === 'IPv4') ?? likely[0] ?? all[0] ?? LOOPBACK;
 }
 
 const EVERYWHERE = '00000000';
@@ -188,51 +202,9 @@ export function deviceOfDefaultRoute(routes: string): string | undefined {
   return ways.toSorted((a, b) => Number(a[6]) - Number(b[6]))[0]?.[0];
 }
 
-/** Returns the network of an interface, or the loopback network if there is none. */
-export function hostNetwork(found?: {
-  readonly device: string;
-  readonly mac: string;
-  readonly family: 'IPv4' | 'IPv6';
-  readonly address: string;
-}): NodeNetwork {
-  return {
-    Mode: 'host',
-    Device: found?.device ?? 'lo',
-    MacAddress: found?.mac ?? '',
-    Speed: NETWORK_SPEED_MBITS,
-    Addresses: [
-      {
-        Family: found?.family === 'IPv6' ? 'ipv6' : 'ipv4',
-        Alias: 'default',
-        Address: found?.address ?? '127.0.0.1',
-        ReservedPorts: '',
-        Gateway: '',
-      },
-    ],
-  };
-}
-
-/** Returns the machine's one network in both shapes that a node has. */
-export function networksOf(network: NodeNetwork): Pick<NodeResources, 'NodeNetworks' | 'Networks'> {
-  const address = network.Addresses?.[0]?.Address ?? '';
-  return {
-    NodeNetworks: [network],
-    Networks: [
-      {
-        Mode: 'host',
-        Device: network.Device,
-        CIDR: address.includes(':') ? `${address}/128` : `${address}/32`,
-        IP: address,
-        Hostname: '',
-        MBits: network.Speed,
-        DNS: null,
-        ReservedPorts: [],
-        DynamicPorts: [],
-        CNI: null,
-      },
-    ],
-  };
-}
+/** Returns the networks of a machine that has its loopback address only. */
+export const loopbackNetworks = (): Pick<NodeResources, 'NodeNetworks' | 'Networks'> =>
+  hostNetworksOf([], { usual: LOOPBACK, speedMbits: NETWORK_SPEED_MBITS, configured: [] });
 
 const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 const goArch = (arch: string): string => GO_ARCH[arch] ?? arch;

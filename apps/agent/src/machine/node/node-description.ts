@@ -1,4 +1,5 @@
 import {
+  type HostNetwork,
   type DriverInfo,
   type Node,
   type NodeHostVolume,
@@ -24,6 +25,8 @@ export interface DescribedNode {
   /** The part of the machine that the scheduler keeps from tasks (AG-21). */
   readonly reserved: NodeReservedResources;
   readonly drivers: ReadonlyMap<string, DriverFingerprint>;
+  /** The host networks of the configuration by name (NW-123); absent if there are none. */
+  readonly hostNetworks?: Readonly<Record<string, HostNetwork>>;
   /** The host volumes of the machine (VL-279); absent if there are none. */
   readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
   /**
@@ -93,7 +96,7 @@ export function describeNode(of: DescribedNode): Node {
     CSINodePlugins: {},
     HostVolumes: { ...of.hostVolumes },
     GCVolumesOnNodeGC: of.gcVolumesOnNodeGC ?? false,
-    HostNetworks: {},
+    HostNetworks: { ...of.hostNetworks },
     LastDrain: null,
     NodeMaxAllocs: 0,
     LastMissedHeartbeatIndex: 0,
