@@ -4,12 +4,14 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import Docker from 'dockerode';
 import { create } from 'tar';
@@ -46,13 +48,8 @@ export interface ImageContent {
   readonly changes?: string;
 }
 
-/** An image with a shell and little else, made of this machine's busybox: no registry is needed. */
-export async function makeImage(
-  engine: Docker,
-  name: string,
-  { scripts = {}, changes = '' }: ImageContent = {},
-): Promise<void> {
-  const [repo, tag = 'latest'] = name.split(':');
+/** The files of an image with a shell and little else, made of this machine's busybox, as an archive. */
+export async function imageFiles(scripts: Readonly<Record<string, string>> = {}): Promise<Buffer> {
   const busybox = SHELLS.find((file) => existsSync(file));
   if (!busybox) throw new Error('no busybox');
   const dir = mkdtempSync(path.join(tmpdir(), 'waybill-image-'));
@@ -67,10 +64,21 @@ export async function makeImage(
     }
     const archive = path.join(dir, 'image.tar');
     await create({ cwd: dir, file: archive }, ['bin', 'etc', 'tmp']);
-    const answer = await engine.importImage(archive, { repo, tag, ...(changes !== '' && { changes }) });
-    answer.resume();
-    await finished(answer as NodeJS.ReadableStream);
+    return readFileSync(archive);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Makes an image of these files: no registry is needed. */
+export async function makeImage(
+  engine: Docker,
+  name: string,
+  { scripts = {}, changes = '' }: ImageContent = {},
+): Promise<void> {
+  const [repo, tag = 'latest'] = name.split(':');
+  const files = Readable.from(await imageFiles(scripts), { objectMode: false });
+  const answer = await engine.importImage(files, { repo, tag, ...(changes !== '' && { changes }) });
+  answer.resume();
+  await finished(answer as NodeJS.ReadableStream);
 }

@@ -19,12 +19,40 @@ export const whyNoOwnEngine = (): string | undefined => (existsSync(PROGRAM) ? u
  */
 export class OwnEngine {
   private constructor(
-    private readonly daemon: ChildProcess,
+    private daemon: ChildProcess,
     readonly docker: Docker,
+    private readonly machine: NetworkMachine,
   ) {}
+
+  /** Where a driver outside the machine reaches it. */
+  get endpoint(): string {
+    return `unix:///proc/${this.machine.pid}/root/run/docker.sock`;
+  }
 
   /** @returns the reason if the engine does not start here, such as a missing right */
   static async start(machine: NetworkMachine): Promise<OwnEngine | string> {
+    const { daemon, docker, said } = await OwnEngine.run(machine);
+    const answers = await docker.ping().then(
+      () => true,
+      () => false,
+    );
+    const last = said().trim().split('\n').at(-1);
+    return answers ? new OwnEngine(daemon, docker, machine) : `needs a dockerd that starts: ${last}`;
+  }
+
+  /** Ends it as a system does for an update, which ends its containers, and starts it again. */
+  async restart(): Promise<void> {
+    const ended = once(this.daemon, 'exit');
+    NetworkMachine.signal(this.daemon, 'SIGTERM');
+    await ended;
+    const again = await OwnEngine.run(this.machine);
+    this.daemon = again.daemon;
+    await this.docker.ping().catch((cause: unknown) => {
+      throw new Error(`the engine did not start again: ${again.said()}`, { cause });
+    });
+  }
+
+  private static async run(machine: NetworkMachine) {
     const args = '--data-root /run/engine --exec-root /run/docker -H unix:///run/docker.sock -l warn'.split(' ');
     const [command, rest] = machine.command(PROGRAM, args);
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
@@ -34,11 +62,7 @@ export class OwnEngine {
     const docker = new Docker({ socketPath: `/proc/${machine.pid}/root/run/docker.sock` });
     const isUp = async (): Promise<boolean> => daemon.exitCode !== null || (await docker.ping().then(() => true));
     await eventually('the engine answers', isUp, READY_TIMEOUT_MS).catch(() => daemon.kill());
-    const answers = await docker.ping().then(
-      () => true,
-      () => false,
-    );
-    return answers ? new OwnEngine(daemon, docker) : `needs a dockerd that starts: ${said.trim().split('\n').at(-1)}`;
+    return { daemon, docker, said: () => said };
   }
 
   /** Names of containers, whether they run or not. */

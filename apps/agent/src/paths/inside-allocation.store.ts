@@ -1,4 +1,4 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { openFound } from './plain-file.store.js';
 import { EscapesError, OpenDirectory } from './open-directory.store.js';
@@ -91,13 +91,23 @@ export class FileTooLongError extends Error {
 }
 
 /**
+ * Opens a file that a task may have written, at a checked path, for reading. The caller closes it.
+ * @throws EscapesError, NotPlainError, and the file system's errors
+ */
+export async function openToRead(taskDir: string, checked: string): Promise<FileHandle> {
+  const { file, at } = await openFound(await realpath(checked));
+  if (isWithin(await realpath(path.dirname(taskDir)), at)) return file;
+  await file.close();
+  throw new EscapesError(checked);
+}
+
+/**
  * Returns the text of a file that a task may have written, at a checked path.
  * @throws EscapesError, NotPlainError, FileTooLongError, and the file system's errors
  */
 export async function readInside(taskDir: string, checked: string, maxBytes: number): Promise<string> {
-  const { file, at } = await openFound(await realpath(checked));
+  const file = await openToRead(taskDir, checked);
   try {
-    if (!isWithin(await realpath(path.dirname(taskDir)), at)) throw new EscapesError(checked);
     const { size } = await file.stat();
     if (size > maxBytes) throw new FileTooLongError(`${checked} is longer than ${maxBytes} bytes`);
     return await file.readFile('utf8');

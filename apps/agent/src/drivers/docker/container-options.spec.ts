@@ -8,6 +8,7 @@ import {
   containerOptions,
   type DockerPolicy,
   isInGroupNetwork,
+  relativeSources,
 } from './container-options.js';
 import { dockerConfig } from './docker-config.js';
 
@@ -40,7 +41,10 @@ const made = (
   policy = STRICT,
   found = new Map<string, string>(),
 ) =>
-  containerOptions({ task: task(over), config: dockerConfig({ image: 'i', ...config }), policy, agent: 'me' }, found);
+  containerOptions(
+    { task: task(over), config: dockerConfig({ image: 'i', ...config }), policy, agent: 'me', mhzPerCore: 2_000 },
+    found,
+  );
 
 const checked =
   (config: Record<string, unknown>, policy = STRICT) =>
@@ -177,6 +181,59 @@ describe('what the engine is asked for', () => {
     expect(made(config, { resources }).HostConfig).toMatchObject(host);
   });
 
+  const MHZ = { cpuShares: 500, memoryMB: 10, memoryMaxMB: 0 };
+  it.each([
+    [{ cpu_hard_limit: true }, MHZ, { CpuShares: 500, CpuPeriod: 100_000, CpuQuota: 25_000 }],
+    [{ cpu_hard_limit: true, cpu_cfs_period: 10_000 }, MHZ, { CpuPeriod: 10_000, CpuQuota: 2_500 }],
+    [{ cpu_hard_limit: true, cpu_cfs_period: 1_000 }, MHZ, { CpuPeriod: 1_000, CpuQuota: 1_000 }], // the kernel's least
+    [{ cpuset_cpus: '0-1,3' }, MHZ, { CpusetCpus: '0-1,3', CpuShares: 500 }],
+    [{ cgroupns: 'private' }, MHZ, { CgroupnsMode: 'private' }],
+  ])('AG-281: processors: %j', (config, resources, host) =>
+    expect(made(config, { resources }).HostConfig).toMatchObject(host),
+  );
+
+  it('AG-281: no hard limit without a wish for one, or without known MHz', () => {
+    for (const { HostConfig } of [made({ cpu_cfs_period: 10_000 }, { resources: MHZ }), made({ cpu_hard_limit: true })])
+      expect([HostConfig?.CpuQuota, HostConfig?.CpuPeriod, HostConfig?.CpusetCpus]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+  });
+
+  it.each([
+    [{ cpu_cfs_period: 1_000_001 }, 'invalid value for cpu_cfs_period'],
+    [{ cpu_cfs_period: -1 }, 'invalid value for cpu_cfs_period'],
+    [{ cpuset_cpus: '0;1' }, 'cpuset_cpus: cores such as 0-3,5'],
+    [{ cgroupns: 'hosts' }, 'cgroupns: '],
+  ])('AG-281: %j is refused: %s', (config, text) => expect(() => made(config)).toThrow(text));
+
+  it('AG-281: addresses and names in a network of the engine, which has to be named', () => {
+    const config = { network_mode: 'shop', ipv4_address: '10.9.0.5', ipv6_address: 'fd00::5', network_aliases: ['db'] };
+    expect(made(config).NetworkingConfig?.EndpointsConfig).toEqual({
+      shop: { Aliases: ['db'], IPAMConfig: { IPv4Address: '10.9.0.5', IPv6Address: 'fd00::5' } },
+    });
+    expect(made({ ...config, ipv6_address: '', network_aliases: [] }).NetworkingConfig?.EndpointsConfig).toEqual({
+      shop: { IPAMConfig: { IPv4Address: '10.9.0.5' } },
+    });
+    expect(made({ network_mode: 'shop' }).NetworkingConfig).toBeUndefined();
+    expect(made({ ...config, network_mode: '' }).NetworkingConfig).toBeUndefined();
+  });
+
+  it('AG-281, AG-285: volumes of a volume driver are named, and need the right to volumes', () => {
+    const config = { volume_driver: 'pxd', volumes: ['data:/var/data:ro'] };
+    expect(made(config).HostConfig?.Mounts?.at(-1)).toMatchObject({
+      Type: 'volume',
+      Source: 'data',
+      Target: '/var/data',
+      ReadOnly: true,
+      VolumeOptions: { DriverConfig: { Name: 'pxd' } },
+    });
+    expect(relativeSources(dockerConfig({ image: 'i', ...config }))).toEqual([]);
+    expect(checked(config)).toThrow('volumes are not enabled on this machine; cannot use the volume driver pxd');
+    expect(checked(config, OPEN)).not.toThrow();
+  });
+
   it('AG-281, NW-104: ports by the labels of the group, to the port inside', () => {
     const binding = [{ HostIp: '192.0.2.7', HostPort: '23456' }];
     expect(made({ ports: ['http'] })).toMatchObject({
@@ -223,7 +280,13 @@ describe('what the engine is asked for', () => {
   it('NW-35, NW-104: in the namespace of its group it joins a container, without what the engine refuses there', () => {
     const config = dockerConfig({ image: 'i', ports: ['http'], dns_servers: ['1.1.1.1'], extra_hosts: ['a:1.2.3.4'] });
     const files = [{ source: '/d/hosts', destination: '/etc/hosts', readOnly: false, propagation: '' }];
-    const order: ContainerOrder = { task: task({ network, dns: DNS }), config, policy: OPEN, agent: 'me' };
+    const order: ContainerOrder = {
+      task: task({ network, dns: DNS }),
+      config,
+      policy: OPEN,
+      agent: 'me',
+      mhzPerCore: 2_000,
+    };
     const { ExposedPorts, HostConfig } = containerOptions({ ...order, joins: 'c1', files }, new Map());
     expect([ExposedPorts, HostConfig?.PortBindings, HostConfig?.NetworkMode]).toEqual([{}, {}, 'container:c1']);
     expect(Object.keys(HostConfig!)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^Dns|ExtraHosts/)]));

@@ -32,6 +32,8 @@ export interface ContainerOrder {
   readonly config: DockerConfig;
   readonly policy: DockerPolicy;
   readonly agent: string;
+  /** The speed of one core, by which MHz become a time of cores. */
+  readonly mhzPerCore: number;
   /**
    * The container whose network the task's container joins. If it is absent, the container has its own network (NW-35).
    */
@@ -85,6 +87,10 @@ export function checkPolicy(config: DockerConfig, policy: DockerPolicy): void {
     const { source } = volumeOf(volume);
     if (source.startsWith('/')) refuseHostPath(source, policy);
   }
+  if (config.volume_driver !== '' && !policy.volumes)
+    throw new TaskConfigError(
+      `docker: volumes are not enabled on this machine; cannot use the volume driver ${config.volume_driver}`,
+    );
   for (const mount of mountsOf(config)) {
     if (mount.type === 'bind' && mount.source === '') throw new TaskConfigError('docker: a bind mount needs a source');
     if (mount.type === 'bind' && mount.source.startsWith('/')) refuseHostPath(mount.source, policy);
@@ -113,7 +119,7 @@ function refuseHostPath(source: string, policy: DockerPolicy): void {
 /** Returns the mounted paths below the task's directory. The caller has to check where they lead. */
 export const relativeSources = (config: DockerConfig): string[] =>
   [
-    ...config.volumes.map((volume) => volumeOf(volume).source),
+    ...(config.volume_driver === '' ? config.volumes.map((volume) => volumeOf(volume).source) : []),
     ...mountsOf(config).flatMap(({ type, source }) => (type === 'bind' ? [source] : [])),
   ].filter((source) => !source.startsWith('/'));
 
@@ -147,12 +153,25 @@ export function containerOptions(order: ContainerOrder, found: ReadonlyMap<strin
     OpenStdin: config.interactive,
     ExposedPorts: Object.fromEntries(Object.keys(published).map((port) => [port, {}])),
     ...(config.healthchecks?.disable && { Healthcheck: { Test: ['NONE'] } }),
-    ...(config.network_aliases.length > 0 &&
-      config.network_mode && {
-        NetworkingConfig: { EndpointsConfig: { [config.network_mode]: { Aliases: config.network_aliases } } },
-      }),
+    ...endpointConfig(config),
     HostConfig: hostConfig(order, published, found),
   };
+}
+
+/** The settings of the container in a network of the engine, which has to be named for them. */
+function endpointConfig({ network_mode, network_aliases: Aliases, ipv4_address, ipv6_address }: DockerConfig) {
+  if (!network_mode) return {};
+  const IPAMConfig = {
+    ...(ipv4_address !== '' && { IPv4Address: ipv4_address }),
+    ...(ipv6_address !== '' && { IPv6Address: ipv6_address }),
+  };
+  const endpoint = {
+    ...(Aliases.length > 0 && { Aliases }),
+    ...(Object.keys(IPAMConfig).length > 0 && { IPAMConfig }),
+  };
+  return Object.keys(endpoint).length === 0
+    ? {}
+    : { NetworkingConfig: { EndpointsConfig: { [network_mode]: endpoint } } };
 }
 
 /** The devices that plugins reserved for the task (PG-98). */
@@ -166,7 +185,7 @@ const ofPlugins = ({
   }));
 
 function hostConfig(
-  { task, config, policy, joins, files = [] }: ContainerOrder,
+  { task, config, policy, mhzPerCore, joins, files = [] }: ContainerOrder,
   published: Readonly<Record<string, { HostIp: string; HostPort: string }[]>>,
   found: ReadonlyMap<string, string>,
 ): HostConfig {
@@ -180,7 +199,7 @@ function hostConfig(
   const added = boundingCapabilities(config.cap_add, config.cap_drop, policy.allowedCapabilities);
   return {
     ...memoryOf(task, config),
-    ...(task.resources && { CpuShares: task.resources.cpuShares }),
+    ...cpuOf(task, config, mhzPerCore),
     Mounts: [...ownMounts(task), ...[...ownFiles, ...(task.mounts ?? [])].map(taskMount), ...ofJob],
     ...(network && { NetworkMode: network }),
     PortBindings: published,
@@ -215,11 +234,35 @@ function hostConfig(
     ...(config.oom_score_adj !== undefined && { OomScoreAdj: config.oom_score_adj }),
     ...(config.ipc_mode && { IpcMode: config.ipc_mode }),
     ...(config.pid_mode && { PidMode: config.pid_mode }),
+    ...(config.cgroupns !== '' && { CgroupnsMode: config.cgroupns }),
     ...(config.uts_mode && { UTSMode: config.uts_mode }),
     ...(config.userns_mode && { UsernsMode: config.userns_mode }),
     ...(config.runtime && { Runtime: config.runtime }),
   };
 }
+
+/** The period of a hard limit in microseconds, unless the job names one. */
+const CFS_PERIOD_US = 100_000;
+
+/**
+ * Returns the weight of the task's MHz against other tasks, the cores that it may use, and a limit of its MHz if the job
+ * wants a hard one.
+ */
+function cpuOf({ resources }: TaskConfig, config: DockerConfig, mhzPerCore: number): HostConfig {
+  const CpuPeriod = config.cpu_cfs_period || CFS_PERIOD_US;
+  const isHard = config.cpu_hard_limit && resources !== undefined && mhzPerCore > 0;
+  return {
+    ...(resources && { CpuShares: resources.cpuShares }),
+    ...(config.cpuset_cpus !== '' && { CpusetCpus: config.cpuset_cpus }),
+    ...(isHard && { CpuPeriod, CpuQuota: Math.max(MIN_QUOTA_US, quotaOf(resources.cpuShares, mhzPerCore, CpuPeriod)) }),
+  };
+}
+
+/** The smallest quota that the kernel accepts, in microseconds. */
+const MIN_QUOTA_US = 1_000;
+
+const quotaOf = (mhz: number, mhzPerCore: number, periodUs: number): number =>
+  Math.floor((mhz / mhzPerCore) * periodUs);
 
 /** Returns the memory limits: the task's reserved memory, or more if the job says so. Nothing is swapped out. */
 function memoryOf({ resources }: TaskConfig, { memory_hard_limit: hardMB }: DockerConfig): HostConfig {
@@ -245,6 +288,7 @@ function jobMounts(config: DockerConfig, found: ReadonlyMap<string, string>): Mo
   const onMachine = (source: string): string => (source.startsWith('/') ? source : (found.get(source) ?? source));
   const volumes = config.volumes.map((volume) => {
     const { source, target, options } = volumeOf(volume);
+    if (config.volume_driver !== '') return namedVolume(source, target, options.includes('ro'), config.volume_driver);
     return bindMount(onMachine(source), target, options.includes('ro'));
   });
   return [...volumes, ...mountsOf(config).map((mount) => jobMount(mount, onMachine))];
@@ -266,6 +310,15 @@ function jobMount(mount: DockerMount, onMachine: (source: string) => string): Mo
   const DriverConfig = { Name: name, Options: options };
   return { ...where, VolumeOptions: { NoCopy: volume_options.no_copy, Labels: volume_options.labels, DriverConfig } };
 }
+
+/** Returns a volume that a driver of the engine provides by its name. */
+const namedVolume = (Source: string, Target: string, ReadOnly: boolean, driver: string): MountSettings => ({
+  Type: 'volume',
+  Source,
+  Target,
+  ReadOnly,
+  VolumeOptions: { NoCopy: false, Labels: {}, DriverConfig: { Name: driver, Options: {} } },
+});
 
 const bindMount = (
   Source: string,

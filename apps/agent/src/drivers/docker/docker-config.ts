@@ -47,6 +47,7 @@ const schema = z.strictObject({
   image: z.string({ error: 'image is required' }).min(1, 'image is required'),
   image_pull_timeout: z.string().optional(),
   force_pull: z.boolean().default(false),
+  load: z.string().default(''),
   auth: block(auth),
   auth_soft_fail: z.boolean().default(false),
   command: z.string().default(''),
@@ -59,12 +60,15 @@ const schema = z.strictObject({
   port_map: z.preprocess(mergeBlocks, z.record(z.string(), z.coerce.number().int().min(1).max(65_535))).default({}),
   network_mode: z.string().optional(),
   network_aliases: list,
+  ipv4_address: z.string().default(''),
+  ipv6_address: z.string().default(''),
   mac_address: z.string().optional(),
   dns_servers: list,
   dns_search_domains: list,
   dns_options: list,
   extra_hosts: list,
   volumes: list,
+  volume_driver: z.string().default(''),
   mount: z.array(mount).default([]),
   mounts: z.array(mount).default([]),
   devices: z.array(device).default([]),
@@ -81,6 +85,17 @@ const schema = z.strictObject({
   uts_mode: z.string().optional(),
   userns_mode: z.string().optional(),
   pids_limit: z.int().optional(),
+  cgroupns: z.enum(['', 'host', 'private']).default(''),
+  cpu_hard_limit: z.boolean().default(false),
+  cpu_cfs_period: z
+    .int()
+    .min(0, 'invalid value for cpu_cfs_period')
+    .max(1_000_000, 'invalid value for cpu_cfs_period')
+    .default(0),
+  cpuset_cpus: z
+    .string()
+    .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'cpuset_cpus: cores such as 0-3,5')
+    .default(''),
   memory_hard_limit: z.int().min(0).default(0),
   oom_score_adj: z.int().min(0).optional(),
   sysctl: map,

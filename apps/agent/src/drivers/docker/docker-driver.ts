@@ -41,10 +41,10 @@ import {
   ignoreEnded,
   undefinedIfMissing,
 } from './engine.transport.js';
-import { imagesOf } from './image-source.transport.js';
+import { imagesOf, loadInto } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
 import { PauseContainers } from './pause-containers.js';
-import { foundSources, networkFiles, openDirectories } from './task-sources.js';
+import { foundSources, networkFiles, openArchive, openDirectories } from './task-sources.js';
 import { Strays } from './strays.js';
 
 /** The interval in milliseconds between two requests to an engine that does not answer. */
@@ -147,7 +147,7 @@ export class DockerDriver implements Driver {
 
   async start(task: TaskConfig, handle: TaskHandle, tell: (message: string) => void = () => {}): Promise<void> {
     const { taskId } = handle;
-    const { policy, agent } = this.options;
+    const { policy, agent, mhzPerCore } = this.options;
     const config = dockerConfig(task.config);
     try {
       const wish = {
@@ -155,10 +155,11 @@ export class DockerDriver implements Driver {
         force: config.force_pull,
         credentials: config.auth && { ...config.auth, serveraddress: config.auth.server_address },
         timeoutMs: pullTimeoutOf(config),
+        ...(config.load !== '' && { load: () => this.loadImage(task, config.load) }),
       };
       await this.images.provideImage(taskId, wish, tell);
       await openDirectories(task);
-      const order = { task, config, policy, agent, ...(await this.placeInNetwork(task, config)) };
+      const order = { task, config, policy, agent, mhzPerCore, ...(await this.placeInNetwork(task, config)) };
       const options = containerOptions(order, await foundSources(task, config));
       await this.removeStale(containerName(task));
       const container = await (await this.engineClient()).createContainer(options);
@@ -239,6 +240,22 @@ export class DockerDriver implements Driver {
     if (container) await undefinedIfMissing(container.remove({ force: true, v: true }));
     this.tasks.delete(taskId);
     this.images.releaseImage(taskId);
+  }
+
+  /** Loads the images of an archive in the task's local directory into the engine. @throws StartError */
+  private async loadImage(task: TaskConfig, archive: string): Promise<void> {
+    const failure = (error: unknown, isTransient: boolean) =>
+      new StartError(`failed to load "${archive}": ${reasonOf(error)}`, isTransient);
+    const file = await openArchive(task, archive).catch((error: unknown) => {
+      throw failure(error, false);
+    });
+    try {
+      await loadInto(await this.engineClient(), file.createReadStream({ autoClose: false }));
+    } catch (error) {
+      throw failure(error, isAway(error));
+    } finally {
+      await file.close();
+    }
   }
 
   private async clearStrays(engine: Docker): Promise<void> {

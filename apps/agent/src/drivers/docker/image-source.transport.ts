@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { isMissing, reasonOf, statusOf } from './engine.transport.js';
 import { type Credentials, type ImageSource, PullError } from './images.js';
@@ -38,6 +39,18 @@ export function imagesOf(engine: () => Promise<Docker>): ImageSource {
       }
     },
   };
+}
+
+/** Loads the images of an archive into the engine. @throws Error with the engine's message */
+export async function loadInto(engine: Docker, archive: Readable): Promise<void> {
+  const stream = await engine.loadImage(archive);
+  await new Promise<void>((resolve, reject) => {
+    engine.modem.followProgress(stream, (error: Error | null, all: readonly PullNews[] | null) => {
+      const failed = all?.find((one) => one.error !== undefined)?.error;
+      if (error ?? failed !== undefined) reject(error ?? new Error(failed));
+      else resolve();
+    });
+  });
 }
 
 interface WantedImage {

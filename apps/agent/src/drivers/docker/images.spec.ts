@@ -51,6 +51,28 @@ beforeEach(() => {
   told = [];
 });
 
+describe('an image of an archive', () => {
+  it('AG-281: is loaded in place of a pull, each time', async () => {
+    let loads = 0;
+    const load = async (): Promise<void> => {
+      loads++;
+      engine.present.set('i:1', { id: `loaded ${loads}`, isFromRegistry: false });
+    };
+    expect(await images.provideImage('t1', wish({ load }), () => {})).toBe('loaded 1');
+    expect(await images.provideImage('t2', wish({ load, force: true }), () => {})).toBe('loaded 2');
+    expect(engine.pulls).toEqual([]);
+  });
+
+  it('AG-281: that the archive does not have is no start', async () => {
+    const started = images.provideImage('t1', wish({ load: async () => {} }), () => {});
+    await expect(started).rejects.toMatchObject({
+      message: 'the loaded archive has no image "i:1"',
+      recoverable: false,
+    });
+    expect(engine.pulls).toEqual([]);
+  });
+});
+
 const wish = (over: Partial<ImageWish> = {}): ImageWish => ({
   image: 'i:1',
   force: false,

@@ -47,6 +47,8 @@ export interface ImageWish {
   readonly force: boolean;
   readonly credentials: Credentials | undefined;
   readonly timeoutMs: number;
+  /** Loads the image into the engine, in place of a pull. Absent if the job names no archive. @throws StartError */
+  readonly load?: () => Promise<void>;
 }
 
 interface Pull {
@@ -77,12 +79,21 @@ export class Images {
   /** Provides the image and marks it as used by the task. @returns the image's id. @throws StartError */
   async provideImage(taskId: string, wish: ImageWish, tell: (message: string) => void): Promise<string> {
     const { image, force } = wish;
+    if (wish.load) return this.loadImage(taskId, wish.load, image);
     let found = force ? undefined : await this.source.find(image);
     if (!found) {
       await this.awaitPull(wish, tell);
       found = await this.source.find(image);
     }
     if (!found) throw new StartError(`the engine has no image "${image}", although it was pulled`);
+    this.markUsed(taskId, found.id);
+    return found.id;
+  }
+
+  private async loadImage(taskId: string, load: () => Promise<void>, image: string): Promise<string> {
+    await load();
+    const found = await this.source.find(image);
+    if (!found) throw new StartError(`the loaded archive has no image "${image}"`);
     this.markUsed(taskId, found.id);
     return found.id;
   }

@@ -1,8 +1,8 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, type FileHandle, readFile, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostsFile, resolvConf } from '../../networks/name-files.js';
 import type { TaskNetwork } from '../../networks/task-network.js';
-import { insideAlloc } from '../../paths/inside-allocation.store.js';
+import { insideAlloc, openToRead } from '../../paths/inside-allocation.store.js';
 import { EscapesError } from '../../paths/open-directory.store.js';
 import { below } from '../../paths/path-name.js';
 import { type TaskConfig, TaskConfigError, type TaskMount } from '../driver.js';
@@ -23,6 +23,14 @@ export async function foundSources(task: TaskConfig, config: DockerConfig): Prom
     }
   }
   return found;
+}
+
+/**
+ * Opens an archive of images in the task's local directory for reading.
+ * @throws EscapesError if the path leads out of the allocation, and the file system's errors
+ */
+export async function openArchive({ paths }: TaskConfig, archive: string): Promise<FileHandle> {
+  return openToRead(paths.taskDir, await insideAlloc(paths.taskDir, `local/${archive}`));
 }
 
 /**
