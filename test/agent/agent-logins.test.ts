@@ -86,6 +86,38 @@ describe('tasks with vault and consul blocks', () => {
     await eventually('the tokens have ended', () => !site.isValid(next) && !site.isValid(consul));
   });
 
+  it('AG-298, AG-299: templates read with the tokens, are rendered again after a change, and tell the task', async () => {
+    site.secrets.set('secret/data/app', { data: { password: 'one' } });
+    site.setKey('app/mode', 'slow');
+    const EmbeddedTmpl =
+      '{{ with secret "secret/data/app" }}{{ .Data.data.password }}{{ end }} {{ key "app/mode" }} ' +
+      '{{ keyOrDefault "app/none" "default" }} {{ range service "db" }}{{ .Address }}:{{ .Port }}{{ end }}';
+    const template = { EmbeddedTmpl, DestPath: 'local/conf', ChangeMode: 'signal', ChangeSignal: 'SIGHUP', Splay: 0 };
+    const line = 'trap "cat local/conf; echo" HUP; cat local/conf; echo; while :; do sleep 0.1; done';
+    await api.register(jobWith('reader', line, { Vault: { ChangeMode: 'noop' }, Consul: {}, Templates: [template] }));
+    const alloc = await allocOf('reader');
+    const says = (line: string) => eventually(`it says ${line}`, async () => (await linesOf(alloc)).at(-1) === line);
+    await says('one slow default 10.1.1.1:5432');
+    site.setKey('app/mode', 'fast');
+    await says('one fast default 10.1.1.1:5432');
+    site.secrets.set('secret/data/app', { data: { password: 'two' } });
+    await says('two fast default 10.1.1.1:5432');
+    expect((await stateOf(alloc)).Restarts).toBe(0);
+    await api.raw('/v1/job/reader', { method: 'DELETE' });
+  });
+
+  it('AG-298: a secret that does not exist holds the task back, with an event', async () => {
+    const EmbeddedTmpl = '{{ with secret "secret/data/late" }}{{ .Data.data.password }}{{ end }}';
+    const Templates = [{ EmbeddedTmpl, DestPath: 'local/conf' }];
+    await api.register(jobWith('early', 'cat local/conf; sleep 100', { Vault: {}, Templates }));
+    await eventually('the event is there', async () => {
+      const [found] = await api.get<Allocation[]>('/v1/job/early/allocations');
+      const events = found && (await stateOf(found))?.Events;
+      return events?.some(({ DisplayMessage }) => DisplayMessage === 'Missing: vault.read(secret/data/late)');
+    });
+    await api.raw('/v1/job/early', { method: 'DELETE' });
+  });
+
   it('AU-165: a refused login is an event with the reason', async () => {
     await api.register(jobWith('refused', SHOW, { Vault: { Role: 'nobody' } }));
     const failure = 'vault: login failed: Vault answered 400: role "nobody" could not be found';

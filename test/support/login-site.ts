@@ -19,6 +19,13 @@ interface Issued {
   renewals: number;
 }
 
+/** A healthy service of Consul, as one entry of its list. */
+const SERVICE = {
+  Node: { Node: 'n', Address: '10.1.1.1', Datacenter: 'dc1' },
+  Service: { ID: 'db-1', Service: 'db', Address: '', Port: 5432, Tags: [], Meta: {} },
+  Checks: [{ Status: 'passing' }],
+};
+
 const REFUSED: Answer = [403, { errors: ['permission denied'] }];
 
 /**
@@ -28,6 +35,11 @@ const REFUSED: Answer = [403, { errors: ['permission denied'] }];
 export class LoginSite {
   readonly requests: string[] = [];
   readonly tokens = new Map<string, Issued>();
+  /** Secrets of Vault by their path. */
+  readonly secrets = new Map<string, object>();
+  private readonly kv = new Map<string, string>();
+  private index = 10;
+  private readonly waiting = new Set<() => void>();
   /** The life of Vault's tokens. */
   tokenMs = 6_000;
   isAway = false;
@@ -63,7 +75,16 @@ export class LoginSite {
     if (issued) issued.isRevoked = true;
   }
 
+  /** Writes a key of Consul, which ends the reads that wait. */
+  setKey(name: string, value: string): void {
+    this.kv.set(name, value);
+    this.index++;
+    for (const go of this.waiting) go();
+    this.waiting.clear();
+  }
+
   stop(): Promise<void> {
+    for (const go of this.waiting) go();
     this.server.closeAllConnections();
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
@@ -80,7 +101,7 @@ export class LoginSite {
     const [status, answer] = this.isAway
       ? ([503, { errors: ['Vault is sealed'] }] as const)
       : await this.answer({ ...given, body });
-    response.writeHead(status, { 'content-type': 'application/json' });
+    response.writeHead(status, { 'content-type': 'application/json', 'x-consul-index': String(this.index) });
     response.end(answer === null ? '' : JSON.stringify(answer));
   }
 
@@ -97,7 +118,20 @@ export class LoginSite {
       this.revoke(request.token);
       return [path.startsWith('/v1/acl') ? 200 : 204, null];
     }
-    return [404, { errors: [] }];
+    if (path.startsWith('/v1/kv/')) return this.readKeys(request);
+    if (path === '/v1/health/service/db') return [200, [SERVICE]];
+    const data = this.secrets.get(path.slice('/v1/'.length));
+    return data
+      ? [200, { request_id: 'r', lease_id: '', lease_duration: 2, renewable: false, data }]
+      : [404, { errors: [] }];
+  }
+
+  private async readKeys({ path, query }: Request): Promise<Answer> {
+    if (Number(query.get('index')) >= this.index) await new Promise<void>((resolve) => this.waiting.add(resolve));
+    const name = path.slice('/v1/kv/'.length);
+    const pairs = [...this.kv].filter(([key]) => (query.has('recurse') ? key.startsWith(name) : key === name));
+    if (pairs.length === 0) return [404, null];
+    return [200, pairs.map(([Key, value]) => ({ Key, Value: Buffer.from(value).toString('base64') }))];
   }
 
   private async vaultLogin({ jwt, role }: Request['body']): Promise<Answer> {

@@ -99,7 +99,7 @@ export const agent: ServiceDefinition = {
       random: context.random,
       logger,
     });
-    const { logins, fingerprints } = loginsOf(context, { node, identities });
+    const { logins, reads: loginReads, fingerprints } = loginsOf(context, { node, identities });
     const taskAnswers = new TaskAnswers();
     const reads = new ServerReads({ rpc, timers, identity: caller });
     const holders = await RoleHolders.load(new RoleHoldersFile(dir, logger), logger);
@@ -136,6 +136,7 @@ export const agent: ServiceDefinition = {
           timers,
           random: context.random,
           servers: (allocId, task) => reads.of(allocId, task),
+          logins: (allocId, task) => loginReads.of(allocId, task),
         },
       }),
       incomingDisk: (allocId) => incomingDisk(directories, allocId),
@@ -245,6 +246,7 @@ export const agent: ServiceDefinition = {
         csi.stop();
         watch.stop();
         fingerprints.stop();
+        loginReads.stop();
         logins.stop();
         events.stop();
         await plugins.close();

@@ -5,6 +5,7 @@ import type { MachineIdentities } from '../identities/machine-identities.js';
 import type { LocalNode } from '../machine/node/local-node.js';
 import { Consul } from './consul.js';
 import { LoginFingerprints, type LookedAt } from './login-fingerprints.js';
+import { LoginReads } from './login-reads.js';
 import { type LoginServer, MachineLogins } from './machine-logins.js';
 import { callsTo } from './server-call.transport.js';
 import { lookAtConsul, lookAtVault } from './server-looks.js';
@@ -14,6 +15,8 @@ import { Vault } from './vault.js';
 /** Logins are the parts of this machine for Vault and Consul. */
 export interface Logins {
   readonly logins: MachineLogins;
+  /** What templates read with the tokens of their tasks. */
+  readonly reads: LoginReads;
   readonly fingerprints: LoginFingerprints;
 }
 
@@ -59,8 +62,10 @@ export function loginsOf(
         }),
     });
   }
+  const logins = new MachineLogins({ servers: { vault, consul }, identities, clock, timers, random, logger });
   return {
-    logins: new MachineLogins({ servers: { vault, consul }, identities, clock, timers, random, logger }),
+    logins,
+    reads: new LoginReads({ logins, timers, random, nowMs: () => clock.nowMs() }),
     fingerprints: new LoginFingerprints({ servers: looks, node, timers, random, logger }),
   };
 }

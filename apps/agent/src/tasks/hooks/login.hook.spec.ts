@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Task, type TaskGroup, type VaultBlock } from '@waybill/model';
@@ -60,6 +60,7 @@ function loggedIn(task: Partial<Task>, given: Given = {}) {
     consul: new Map([['default', server(services.consul, 'https://consul')]]),
   };
   const envs: Readonly<Record<string, string>>[] = [];
+  const machines: MachineLogins[] = [];
   const paths = {
     allocDir: path.join(root, 'alloc'),
     logsDir: '',
@@ -81,7 +82,9 @@ function loggedIn(task: Partial<Task>, given: Given = {}) {
       })),
     hooks: (time, identities) => {
       const common = { identities, clock: time, timers: time, random: () => 0, logger: silentLogger };
-      const deps = { logins: new MachineLogins({ ...common, servers }), userOf: () => undefined };
+      const logins = new MachineLogins({ ...common, servers });
+      machines.push(logins);
+      const deps = { logins, userOf: () => undefined };
       return (['vault', 'consul'] as const).map((product): TaskHook => {
         const hook = new LoginHook(product, deps);
         return {
@@ -111,7 +114,9 @@ function loggedIn(task: Partial<Task>, given: Given = {}) {
       .filter(({ Type }) => !['Received', 'Task Setup', 'Started', 'Restarting', 'Terminated', 'Killed'].includes(Type))
       .map(({ Type, Details }) => [Type, ...Object.values(Details ?? {})].join(': '));
   const running = () => becomes(alloc.states, { web: 'running' });
-  return { ...alloc, services, wanted, envs, becomes, file, told, running };
+  /** Returns the token that the newest agent knows. */
+  const known = () => machines.at(-1)?.of('vault', alloc.alloc.ID, 'web')?.login.token;
+  return { ...alloc, known, services, wanted, envs, becomes, file, told, running };
 }
 
 describe('tokens of Vault and Consul in a task', () => {
@@ -243,7 +248,7 @@ describe('the end', () => {
   });
 
   it('AU-168: of the agent leaves the token, and the next one goes on with it', async () => {
-    const { runner, running, services, records, alloc, make, driver, becomes, time } = loggedIn({
+    const { runner, running, known, services, records, alloc, make, driver, becomes, time } = loggedIn({
       Vault: vaultBlock(),
     });
     runner.runAllocation();
@@ -252,9 +257,24 @@ describe('the end', () => {
     const next = make(records.saved.get(alloc.ID), driver);
     next.runAllocation();
     await becomes(() => next.clientUpdate().TaskStates['web']?.State, 'running');
+    await becomes(known, 'token 1');
     await time.pass(1_000);
     expect(next.clientUpdate().TaskStates['web']?.Events.some(({ Type }) => Type === 'Restart Signaled')).toBe(false);
     await time.pass(40_000);
     expect(services.vault.requests.filter((request) => request.startsWith('login'))).toHaveLength(1);
+  });
+
+  it('AU-168: a token that the disk has lost is replaced when the agent is back, and the task is told', async () => {
+    const { runner, running, services, records, alloc, make, driver, becomes, file } = loggedIn({
+      Vault: vaultBlock({ ChangeMode: 'noop' }),
+    });
+    runner.runAllocation();
+    await running();
+    await becomes(() => records.saved.get(alloc.ID)?.tasks['web']?.state.State, 'running');
+    await writeFile(inTask('private/vault_login.json'), '{"token":');
+    const next = make(records.saved.get(alloc.ID), driver);
+    next.runAllocation();
+    await becomes(() => file('secrets/vault_token'), 'token 2');
+    expect(services.vault.requests.filter((request) => request.startsWith('login'))).toHaveLength(2);
   });
 });

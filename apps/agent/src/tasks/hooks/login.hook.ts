@@ -38,10 +38,17 @@ export class LoginHook implements TaskHook {
     return { env: loginEnv(this.name, token, { address: server.address, namespace }, start) };
   }
 
-  /** Takes up the token of a task that continued without the agent. If it ended meanwhile, the task gets a new one. */
+  /**
+   * Takes up the token of a task that continued without the agent. If it ended meanwhile, or the disk lost it, the task
+   * gets a new one.
+   */
   async restore(start: TaskStart): Promise<void> {
     const opened = await this.deps.logins.open(this.name, start);
-    if (opened) this.deliver(opened, start);
+    if (!opened) return;
+    const delivery = this.deliver(opened, start);
+    if (opened.login.token !== undefined) return;
+    await opened.login.ready(start.signal);
+    delivery.changed();
   }
 
   async stop(task: HookedTask): Promise<void> {

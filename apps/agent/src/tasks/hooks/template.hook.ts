@@ -6,7 +6,7 @@ import { sourcePath, writeRendered } from '../templates/rendered-file.store.js';
 import { TaskTemplates } from '../templates/task-templates.js';
 import type { TemplateAction } from '../templates/template-changes.js';
 import { TemplateInputs } from '../templates/template-inputs.js';
-import type { ServerSources } from '../templates/template-source.js';
+import type { LoginSources, ServerSources } from '../templates/template-source.js';
 import { readInside } from '../../paths/inside-allocation.store.js';
 import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from '../task-hook.js';
 
@@ -17,6 +17,8 @@ export interface TemplateHookDependencies {
   readonly random: () => number;
   /** Returns the part of the servers' data that a task may see. */
   readonly servers: (allocId: string, task: string) => ServerSources;
+  /** Returns what a task may read from Vault and Consul. Absent if this machine logs its tasks in nowhere. */
+  readonly logins?: (allocId: string, task: string) => LoginSources;
 }
 
 const RENDERED_AGAIN = 'Template with change_mode restart re-rendered';
@@ -55,7 +57,12 @@ export class TemplateHook implements TaskHook {
     const { clock, timers, random } = this.deps;
     const { taskDir } = start.config.paths;
     const over = AbortSignal.any([start.over, start.signal]);
-    const sources = { ...this.deps.servers(start.alloc.ID, start.task.Name), file: fileSource(taskDir, timers) };
+    const [allocId, task] = [start.alloc.ID, start.task.Name];
+    const sources = {
+      ...this.deps.servers(allocId, task),
+      ...this.deps.logins?.(allocId, task),
+      file: fileSource(taskDir, timers),
+    };
     const inputs = new TemplateInputs(sources, () => templates.handleInput(), over);
     const facts = { inputs, lookup: start.lookup, clock };
     const renderings = await Promise.all(

@@ -8,7 +8,9 @@ export const MAX_TEMPLATE_INPUTS = 200;
 export class TooManyInputsError extends Error {
   override readonly name = 'TooManyInputsError';
   constructor() {
-    super(`templates of a task may ask for at most ${MAX_TEMPLATE_INPUTS} services, variables and files`);
+    super(
+      `templates of a task may ask for at most ${MAX_TEMPLATE_INPUTS} services, variables, secrets, keys and files`,
+    );
   }
 }
 
@@ -49,11 +51,20 @@ export class TemplateInputs {
     this.missing.add(what);
   }
 
-  /** Returns the value of an input, or undefined before the first value. @throws TooManyInputsError */
-  readInput(kind: SourceKind, name: string): unknown {
+  /** Says whether the task may read inputs of a kind. */
+  hasSource(kind: SourceKind): boolean {
+    return this.sources[kind] !== undefined;
+  }
+
+  /**
+   * Returns the value of an input, or undefined before the first value.
+   * @param what its name in messages
+   * @throws TooManyInputsError
+   */
+  readInput(kind: SourceKind, name: string, what = `${kind}(${name})`): unknown {
     const key = `${kind}(${name})`;
     const input = this.inputs.get(key) ?? this.watch(kind, name, key);
-    if (!input.known) this.missing.add(key);
+    if (!input.known) this.missing.add(what);
     return input.value;
   }
 
@@ -68,7 +79,7 @@ export class TemplateInputs {
       input.value = value;
       this.changed();
     };
-    this.sources[kind].watch(name, setValue, this.signal);
+    this.sources[kind]?.watch(name, setValue, this.signal);
     return input;
   }
 }

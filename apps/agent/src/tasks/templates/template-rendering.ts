@@ -1,6 +1,7 @@
 import type { Clock, Template as TemplateSpec } from '@waybill/model';
 import { rfc3339FromMs } from '@waybill/model';
 import { Template, TemplateFunctionError, type TemplateFunctions } from '@waybill/gotemplate';
+import { loginFunctions } from './login-functions.js';
 import { chosenServices } from './server-reads.js';
 import { TEMPLATE_FUNCTIONS } from './template-functions.js';
 import type { TemplateInputs } from './template-inputs.js';
@@ -29,7 +30,7 @@ export class TemplateRendering {
     this.template = new Template(text, {
       name: spec.DestPath,
       delimiters: { left: spec.LeftDelim, right: spec.RightDelim },
-      functions: { ...TEMPLATE_FUNCTIONS, ...factFunctions(facts) },
+      functions: { ...TEMPLATE_FUNCTIONS, ...factFunctions(facts), ...loginFunctions(facts.inputs) },
       missingKey: spec.ErrMissingKey ? 'error' : 'default',
       limits: LIMITS,
     });
