@@ -1,3 +1,4 @@
+import { useMemo } from 'react';
 import type { AllocListStub } from '../api/contract.js';
 import { TimeAgo } from './clock.js';
 import { AllocationLink, JobLink, NodeLink } from './object-links.js';
@@ -62,6 +63,7 @@ interface AllocationRowsProps {
 
 /** Allocations, the newest first. */
 export function AllocationRows({ rows, of }: AllocationRowsProps) {
+  const sorted = useMemo(() => rows.toSorted((a, b) => (b.CreateIndex ?? 0) - (a.CreateIndex ?? 0)), [rows]);
   if (rows.length === 0)
     return (
       <Card>
@@ -69,11 +71,6 @@ export function AllocationRows({ rows, of }: AllocationRowsProps) {
       </Card>
     );
   return (
-    <Rows
-      label="Allocations"
-      columns={of === 'job' ? OF_JOB : OF_NODE}
-      rows={rows.toSorted((a, b) => (b.CreateIndex ?? 0) - (a.CreateIndex ?? 0))}
-      keyOf={(alloc) => alloc.ID}
-    />
+    <Rows label="Allocations" columns={of === 'job' ? OF_JOB : OF_NODE} rows={sorted} keyOf={(alloc) => alloc.ID} />
   );
 }

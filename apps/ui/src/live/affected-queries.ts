@@ -3,6 +3,9 @@ import type { Change } from './change.js';
 /** QueryKey is the key of a cached answer, or the beginning of one. */
 export type QueryKey = readonly string[];
 
+/** Returns a key as one text. */
+export const nameOf = (key: QueryKey): string => key.join('\u0000');
+
 /**
  * Returns the keys of cached answers that a change makes stale. The keys are those of `api/queries.ts`: the kind of
  * object comes first, so that a page of a job is not read again when another job changes. The function is pure.

@@ -1,9 +1,10 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { currentToken, onTokenChange } from '../api/token.js';
-import { affectedBy } from './affected-queries.js';
+import { affectedBy, nameOf } from './affected-queries.js';
 import type { Change } from './change.js';
 import { followStream } from './followed-stream.js';
+import { ListPatches } from './list-patches.js';
 import { RefreshQueue } from './refresh-queue.js';
 import { CONNECTING, type StreamStatus } from './stream-status.js';
 
@@ -41,9 +42,15 @@ export function LiveUpdates({ children }: { readonly children: ReactNode }) {
 }
 
 function follow(queries: QueryClient, token: string, tell: (status: StreamStatus) => void): () => void {
-  const queue = new RefreshQueue(
-    (queryKey) => queries.invalidateQueries({ queryKey: [...queryKey] }),
-    (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  const queue = new RefreshQueue({
+    refresh: (queryKey) => queries.invalidateQueries({ queryKey: [...queryKey] }),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    nowMs: () => performance.now(),
+  });
+  const patches = new ListPatches(
+    queries,
+    (keys) => queue.add(keys),
+    (ms, patch) => setTimeout(patch, ms),
   );
   let wasLive = false;
   return followStream(token, {
@@ -56,7 +63,10 @@ function follow(queries: QueryClient, token: string, tell: (status: StreamStatus
       }
     },
     onChanges: (changes) => {
-      queue.add(changes.flatMap(affectedBy));
+      for (const change of changes) {
+        const patched = new Set(patches.add(change).map(nameOf));
+        queue.add(affectedBy(change).filter((key) => !patched.has(nameOf(key))));
+      }
       for (const listener of changesListeners) listener(changes);
     },
     onGap: () => void queries.invalidateQueries(),

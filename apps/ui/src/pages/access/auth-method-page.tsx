@@ -126,7 +126,7 @@ interface RuleRow {
 }
 
 const RULE_COLUMNS: readonly Column<RuleRow>[] = [
-  { title: 'Rule', px: 84, cell: ({ stub: { ID } }) => <code title={ID}>{shortId(ID)}</code> },
+  { title: 'Rule', extra: true, px: 84, cell: ({ stub: { ID } }) => <code title={ID}>{shortId(ID)}</code> },
   { title: 'Grants', px: 130, share: 1, cell: ({ rule }) => rule && grantOf(rule) },
   {
     title: 'To logins with',

@@ -17,6 +17,7 @@ it('finds the place that the server names', () => {
 it('marks the first line of a mistake without a width or with several lines', () => {
   expect(marked('input.hcl:2,3-3: Missing name')).toBe('typ = 1');
   expect(marked('input.hcl:1,9-3,2: Wrong block')).toBe('job "a" {');
+  expect(marked('input.hcl:1,1-3,4: Wrong block')).toBe('job "a" {');
   expect(marked('input.hcl:2,3-600: Too far')).toBe('typ = 1');
 });
 
