@@ -58,6 +58,35 @@ describe('API-351: clusters of Vault and Consul that jobs may use', () => {
   });
 });
 
+describe('AU-164: the Vault and Consul that a machine uses', () => {
+  const NONE = { namespace: '', ca_file: '', cert_file: '', key_file: '', tls_server_name: '' };
+  const VAULT = { ...NONE, auth_path: 'jwt-nomad', role: '' };
+  const CONSUL = { ...NONE, auth_method: 'nomad-workloads', partition: '', token_file: '' };
+
+  it('are none, a URL, or JSON by cluster', () => {
+    expect(read({})).toMatchObject({ WAYBILL_AGENT_VAULT: {}, WAYBILL_AGENT_CONSUL: {} });
+    const address = 'https://vault.example:8200';
+    expect(read({ WAYBILL_AGENT_VAULT: address }).WAYBILL_AGENT_VAULT).toEqual({ default: { ...VAULT, address } });
+    const local = { address: 'http://127.0.0.1:8500', partition: 'east' };
+    expect(read({ WAYBILL_AGENT_CONSUL: JSON.stringify({ team: local }) }).WAYBILL_AGENT_CONSUL).toEqual({
+      team: { ...CONSUL, ...local },
+    });
+  });
+
+  it.each([
+    ['http://vault.example:8200', 'http:// is for this machine only'],
+    ['https://user:hunter2@vault.example', 'http:// is for this machine only'],
+    ['vault.example:8200', 'http:// is for this machine only'],
+    ['{"default":', 'a URL such as'],
+    ['{"two words":{"address":"https://v"}}', 'up to 64 letters'],
+    ['{"default":{"address":"https://v","auth_method":"x"}}', 'auth_method'],
+    ['{"default":{"address":"https://v","auth_path":"a?b"}}', 'letters, digits'],
+  ])('%s is refused', (text, reason) => {
+    expect(refusal({ WAYBILL_AGENT_VAULT: text })).toContain(reason);
+    expect(refusal({ WAYBILL_AGENT_VAULT: text })).not.toContain('hunter2');
+  });
+});
+
 it('AU-227: unset, a token that expires lives for a minute to a day', () => {
   expect(read({})).toMatchObject({
     WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: NS_PER_MINUTE,
