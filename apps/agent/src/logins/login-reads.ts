@@ -88,10 +88,10 @@ export class LoginReads {
     if (read.last) tell(read.last);
     if (present) return;
     this.reads.set(question.key, read);
-    void this.repeat(question, read).finally(() => this.reads.delete(question.key));
+    void this.repeat(question, read);
   }
 
-  private async repeat({ product, allocId, task, read: ask }: Question, read: Watched): Promise<void> {
+  private async repeat({ product, allocId, task, key, read: ask }: Question, read: Watched): Promise<void> {
     const { logins, timers, random, nowMs } = this.deps;
     const { signal } = this.stopped;
     let failures = 0;
@@ -130,6 +130,8 @@ export class LoginReads {
         unwatched.abort();
       } else await pause(timers, againMs, read.wake);
     }
+    // In the same turn as the last look at the watchers, so that no new one joins a read that has ended.
+    this.reads.delete(key);
   }
 
   private tell(read: Watched, value: LoginValue): void {

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { dispatchJob, evaluateJob, launchPeriodicJob, scaleGroup, startJob, stopJob } from '../../api/changes.js';
 import type { Job } from '../../api/contract.js';
 import { Action } from '../../components/action.js';
+import { EditJobLink } from './edit-job-link.js';
 import { objectAddress, type ObjectName } from '../../app/object-address.js';
 
 interface OfJob {
@@ -24,6 +25,7 @@ export function JobActions({ name, job }: OfJob) {
     );
   return (
     <>
+      <EditJobLink name={name} version={job.Version} />
       {job.ParameterizedJob && <Dispatch name={name} job={job} />}
       {job.Periodic && (
         <Action

@@ -1,10 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { jobQuery, jobSubmissionQuery } from '../../api/queries.js';
-import { useMay } from '../../api/rights.js';
-import { objectAddress, type ObjectName, readObjectAddress } from '../../app/object-address.js';
+import { type ObjectName, readObjectAddress } from '../../app/object-address.js';
 import { Answer } from '../../components/answer.js';
-import buttons from '../../components/buttons.module.css';
 import { CodeEditor } from '../../components/code/code-editor.js';
 import { textOfSubmission } from '../run/job-text.js';
 import styles from './job-definition.module.css';
@@ -29,23 +27,15 @@ interface DefinitionProps {
 
 function Definition({ name, version, stored }: DefinitionProps) {
   const submission = useQuery(jobSubmissionQuery(name, version));
-  const mayRun = useMay({ route: 'runJob', namespace: name.namespace });
   if (submission.isPending) return undefined;
   const text = submission.data && textOfSubmission(submission.data);
   return (
     <>
-      <div className={styles['head']}>
-        <p>
-          {text === undefined
-            ? `Version ${version} as it is stored. It was not submitted as a file in HCL.`
-            : `The file that was submitted for version ${version}.`}
-        </p>
-        {text !== undefined && mayRun === true && (
-          <Link to="/jobs/run" search={{ job: objectAddress(name) }} className={buttons['button']}>
-            Edit
-          </Link>
-        )}
-      </div>
+      <p className={styles['about']}>
+        {text === undefined
+          ? `Version ${version} as it is stored. It was not submitted as a file in HCL.`
+          : `The file that was submitted for version ${version}.`}
+      </p>
       <CodeEditor
         label="Definition"
         value={text?.source ?? submission.data?.Source ?? JSON.stringify(stored, undefined, 2)}
