@@ -1,34 +1,17 @@
-import {
-  chmodSync,
-  copyFileSync,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { copyFileSync, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import {
-  DEFAULT_CAPABILITIES,
-  DockerDriver,
-  type DockerOptions,
-  type TaskConfig,
-  type TaskHandle,
-  TaskOutputs,
-} from '@waybill/agent';
+import { type DockerDriver, type DockerOptions, type TaskConfig, type TaskHandle, TaskOutputs } from '@waybill/agent';
 import { freePort } from '@waybill/embedded';
-import { monotonicClock } from '@waybill/roles';
-import { systemClock, systemTimers } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestAuthority } from '../support/certificates.js';
 import { imageFiles, makeImage } from '../support/container-engine.js';
 import { type MachineWithEngine, machineWithEngine } from '../support/container-machine.js';
 import { ImageRegistry } from '../support/image-registry.js';
+import { dockerDriver } from '../support/docker-driver.js';
+import { makeTaskDirectories } from '../support/task-directories.js';
 import { eventually } from '../support/wait.js';
 
 const IMAGE = 'waybill-test-shell:1';
@@ -44,35 +27,11 @@ let driver: DockerDriver;
 let starts = 0;
 
 const newDriver = (over: Partial<DockerOptions> = {}): DockerDriver =>
-  new DockerDriver({
-    endpoint: own.engine.endpoint,
-    policy: { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES },
-    imageGc: false,
-    infraImage: '',
-    infraImagePullTimeoutMs: 60_000,
-    agent: dir,
-    outputs,
-    mhzPerCore: 1_000,
-    clock: systemClock,
-    monotonic: monotonicClock,
-    timers: systemTimers,
-    logger: silentLogger,
-    ...over,
-  });
+  dockerDriver({ endpoint: own.engine.endpoint, agent: dir, outputs, imageGc: false, ...over });
 
 function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}): TaskConfig {
   const id = `o${++starts}-${process.pid}`;
-  const at = (name: string) => path.join(dir, id, name);
-  const paths = {
-    allocDir: at('alloc'),
-    logsDir: at('alloc/logs'),
-    taskDir: at('web'),
-    localDir: at('web/local'),
-    secretsDir: at('web/secrets'),
-    privateDir: at('web/private'),
-  };
-  for (const made of Object.values(paths)) mkdirSync(made, { recursive: true });
-  for (const open of [paths.allocDir, paths.localDir]) chmodSync(open, 0o777);
+  const paths = makeTaskDirectories(dir, id);
   return {
     taskId: `${id}/web/1`,
     allocId: id,

@@ -1,28 +1,12 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  DEFAULT_CAPABILITIES,
-  DockerDriver,
-  type DockerOptions,
-  type TaskConfig,
-  type TaskHandle,
-  TaskOutputs,
-} from '@waybill/agent';
-import { monotonicClock } from '@waybill/roles';
-import { systemClock, systemTimers } from '@waybill/service';
+import { type DockerDriver, type DockerOptions, type TaskConfig, type TaskHandle, TaskOutputs } from '@waybill/agent';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, ENDPOINT, makeImage, whyNoEngine } from '../support/container-engine.js';
+import { dockerDriver } from '../support/docker-driver.js';
+import { makeTaskDirectories } from '../support/task-directories.js';
 import { eventually } from '../support/wait.js';
 
 /** As in apps/agent/src/drivers/docker/strays.ts. */
@@ -36,35 +20,11 @@ let driver: DockerDriver;
 let starts = 0;
 
 const newDriver = (over: Partial<DockerOptions> = {}): DockerDriver =>
-  new DockerDriver({
-    endpoint: ENDPOINT,
-    policy: { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES },
-    imageGc: true,
-    infraImage: '',
-    infraImagePullTimeoutMs: 60_000,
-    agent: dir,
-    outputs,
-    mhzPerCore: 1_000,
-    clock: systemClock,
-    monotonic: monotonicClock,
-    timers: systemTimers,
-    logger: silentLogger,
-    ...over,
-  });
+  dockerDriver({ endpoint: ENDPOINT, agent: dir, outputs, ...over });
 
 function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}): TaskConfig {
   const id = `a${++starts}-${process.pid}`;
-  const at = (name: string) => path.join(dir, id, name);
-  const paths = {
-    allocDir: at('alloc'),
-    logsDir: at('alloc/logs'),
-    taskDir: at('web'),
-    localDir: at('web/local'),
-    secretsDir: at('web/secrets'),
-    privateDir: at('web/private'),
-  };
-  for (const made of Object.values(paths)) mkdirSync(made, { recursive: true });
-  for (const open of [paths.allocDir, paths.localDir]) chmodSync(open, 0o777);
+  const paths = makeTaskDirectories(dir, id);
   return {
     taskId: `${id}/web/1`,
     allocId: id,

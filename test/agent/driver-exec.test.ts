@@ -26,6 +26,7 @@ import {
 } from '@waybill/agent';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeTaskDirectories } from '../support/task-directories.js';
 import { eventually } from '../support/wait.js';
 
 const isRoot = process.getuid?.() === 0;
@@ -73,18 +74,10 @@ afterAll(async () => {
 
 function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}): TaskConfig {
   const id = `task-${++starts}`;
-  const at = (name: string) => path.join(dir, id, name);
-  const paths = {
-    allocDir: at('alloc'),
-    logsDir: at('alloc/logs'),
-    taskDir: at('web'),
-    localDir: at('web/local'),
-    secretsDir: at('web/secrets'),
-    privateDir: at('web/private'),
-  };
-  for (const made of Object.values(paths)) mkdirSync(made, { recursive: true });
-  mkdirSync(at('web/tmp'));
-  for (const open of [at('web/local'), at('web/tmp'), at('alloc')]) chmodSync(open, 0o777);
+  const paths = makeTaskDirectories(dir, id);
+  const temporary = path.join(paths.taskDir, 'tmp');
+  mkdirSync(temporary);
+  chmodSync(temporary, 0o777);
   chmodSync(paths.secretsDir, 0o700);
   return {
     taskId: id,

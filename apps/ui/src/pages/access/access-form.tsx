@@ -41,6 +41,23 @@ export const AccessForm = ({ save, label, onSubmit, aside, children }: AccessFor
   </form>
 );
 
+/** The name of a role, policy or auth method, as the API accepts it. */
+export const NameField = ({ value }: { readonly value?: string | undefined }) => (
+  <label>
+    Name
+    <input
+      name="name"
+      defaultValue={value}
+      required
+      maxLength={128}
+      pattern="[a-zA-Z0-9\-]+"
+      title="Letters, digits and -"
+      autoComplete="off"
+      spellCheck={false}
+    />
+  </label>
+);
+
 /** Returns the text of a field. It is empty if the form has no such field. */
 export function textIn(values: FormData, name: string): string {
   const value = values.get(name);

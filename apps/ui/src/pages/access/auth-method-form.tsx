@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { saveAuthMethod } from '../../api/changes.js';
 import type { ACLAuthMethod } from '../../api/contract.js';
 import { CodeEditor } from '../../components/code/code-editor.js';
-import { AccessForm, textIn } from './access-form.js';
+import { AccessForm, NameField, textIn } from './access-form.js';
 import styles from './access.module.css';
 import { CONFIG_EXAMPLES, configText, readConfig } from './auth-method-config.js';
 
@@ -53,18 +53,7 @@ export function AuthMethodForm({ method, onSaved, children }: AuthMethodFormProp
     >
       {method === undefined && (
         <>
-          <label>
-            Name
-            <input
-              name="name"
-              required
-              maxLength={128}
-              pattern="[a-zA-Z0-9\-]+"
-              title="Letters, digits and -"
-              autoComplete="off"
-              spellCheck={false}
-            />
-          </label>
+          <NameField />
           <label>
             Kind
             <select value={type} onChange={({ target }) => choose(target.value as ACLAuthMethod['Type'])}>

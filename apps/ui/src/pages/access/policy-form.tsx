@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { savePolicy } from '../../api/changes.js';
 import type { ACLPolicy } from '../../api/contract.js';
-import { AccessForm, textIn } from './access-form.js';
+import { AccessForm, NameField, textIn } from './access-form.js';
 
 interface PolicyFormProps {
   /** The policy to change; undefined for a new one. */
@@ -34,20 +34,7 @@ export function PolicyForm({ policy, onSaved, children }: PolicyFormProps) {
         })
       }
     >
-      {policy === undefined && (
-        <label>
-          Name
-          <input
-            name="name"
-            required
-            maxLength={128}
-            pattern="[a-zA-Z0-9\-]+"
-            title="Letters, digits and -"
-            autoComplete="off"
-            spellCheck={false}
-          />
-        </label>
-      )}
+      {policy === undefined && <NameField />}
       <label>
         Description
         <input name="description" defaultValue={policy?.Description} maxLength={256} autoComplete="off" />

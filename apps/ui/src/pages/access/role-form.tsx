@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { saveRole } from '../../api/changes.js';
 import type { ACLRole } from '../../api/contract.js';
-import { AccessForm, textIn, textsOf } from './access-form.js';
+import { AccessForm, NameField, textIn, textsOf } from './access-form.js';
 import { PolicyChoice } from './policy-choice.js';
 
 interface RoleFormProps {
@@ -30,19 +30,7 @@ export function RoleForm({ role, onSaved, children }: RoleFormProps) {
         })
       }
     >
-      <label>
-        Name
-        <input
-          name="name"
-          defaultValue={role?.Name}
-          required
-          maxLength={128}
-          pattern="[a-zA-Z0-9\-]+"
-          title="Letters, digits and -"
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </label>
+      <NameField value={role?.Name} />
       <label>
         Description
         <input name="description" defaultValue={role?.Description} maxLength={256} autoComplete="off" />
