@@ -1,4 +1,4 @@
-// What `npm start` and `npm run service` run first. A checkout that was built once is built again, with its types; a fresh
+// `npm start` and `npm run service` run this first. A checkout that was built once is built again, with its types; a fresh
 // one is only transpiled, so that a newcomer does not wait for the compiler.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -10,7 +10,7 @@ const STAMP = '.transpiled';
 /** Files that are transpiled at a time. */
 const BATCH = 200;
 
-/** @type {import('rolldown/utils').TransformOptions} what tsconfig.base.json asks of `tsc` */
+/** @type {import('rolldown/utils').TransformOptions} the settings of tsconfig.base.json */
 const OPTIONS = {
   lang: 'ts',
   sourceType: 'module',

@@ -12,7 +12,7 @@ const CHROMIUM = process.env.PICTURES_CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'];
 const FOLDER = path.join(root, 'docs/pictures');
 const DEADLINE_MS = 120_000;
-/** What all pictures together may weigh: readers load them with the page. */
+/** The limit of all pictures together, because readers load them with the page. */
 const MOST_BYTES = 1_000_000;
 
 /** A service with a shell as its task. @param {{ name: string, count: number, version?: number, more?: string }} of */

@@ -26,7 +26,7 @@ export function userIds(user: string): UserIds | undefined {
  * Cost: each call reads the machine's list of users.
  */
 export const machineUsers =
-  (drivers: ReadonlyMap<string, Driver>) =>
+  (drivers: ReadonlyMap<string, Pick<Driver, 'isolation' | 'defaultUser'>>) =>
   (driver: string, user: string): UserIds | undefined => {
     const { isolation, defaultUser = '' } = drivers.get(driver) ?? {};
     if (isolation === 'image') return undefined;

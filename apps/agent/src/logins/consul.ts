@@ -9,7 +9,7 @@ export interface ConsulLogin {
   /** Empty: the default one. */
   readonly namespace: string;
   readonly partition: string;
-  /** Says in Consul for whom the token is. */
+  /** The task that gets the token, for readers of Consul's list of tokens. */
   readonly requestedBy: string;
 }
 

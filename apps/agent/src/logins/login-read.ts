@@ -1,6 +1,6 @@
 import type { OpenLogin } from './machine-logins.js';
 
-/** ReadAnswer is what a read has found. */
+/** ReadAnswer is the result of one read. */
 export interface ReadAnswer {
   /** The value for templates; undefined if there is nothing, so that a template waits. */
   readonly value: unknown;

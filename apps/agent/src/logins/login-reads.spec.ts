@@ -135,6 +135,19 @@ describe('AG-298: secrets of Vault', () => {
     expect(calls).toHaveLength(2);
   });
 
+  it('are read anew for a template that comes after the last one has left', async () => {
+    const { calls, told, time, watch } = await setup(() => ({ body: secret({ data: {} }) }));
+    const first = new AbortController();
+    await watch('vault.read', '["x"]', first.signal);
+    first.abort();
+    await time.pass(0);
+    await watch('vault.read', '["x"]');
+    expect(calls).toHaveLength(2);
+    await time.pass(DEFAULT_LEASE_MS);
+    expect(calls).toHaveLength(3);
+    expect(told).toHaveLength(3);
+  });
+
   it('a certificate is issued anew at nine tenths of its life', async () => {
     const now = new FakeTime().nowMs();
     const data = { certificate: 'c', expiration: now / 1_000 + 1_000 };

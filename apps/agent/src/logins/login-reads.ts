@@ -46,7 +46,7 @@ export class LoginReads {
 
   constructor(private readonly deps: LoginReadsDependencies) {}
 
-  /** Returns what the templates of a task may read: by its `vault` block, its `consul` block, or both. */
+  /** Returns the sources that the templates of a task may read, by its `vault` block, its `consul` block, or both. */
   of(allocId: string, task: string): LoginSources {
     const source = (product: LoginProduct, kind: string, read: (name: string) => LoginRead): TemplateSource => ({
       watch: (name, tell, signal) => {

@@ -15,7 +15,7 @@ import { Vault } from './vault.js';
 /** Logins are the parts of this machine for Vault and Consul. */
 export interface Logins {
   readonly logins: MachineLogins;
-  /** What templates read with the tokens of their tasks. */
+  /** The reads of templates with the tokens of their tasks. */
   readonly reads: LoginReads;
   readonly fingerprints: LoginFingerprints;
 }

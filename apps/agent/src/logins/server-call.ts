@@ -72,7 +72,7 @@ export function jsonOf({ status, text }: ServerAnswer, server: string): unknown 
   throw isAway ? new ServerAwayError(message) : new ServerRefusedError(status, message);
 }
 
-/** Returns what a server says about an error, as one line: the list of Vault, or the text of Consul. */
+/** Returns a server's words about an error as one line: the list of Vault, or the text of Consul. */
 function reasonIn(text: string): string {
   const line = wordsOf(text)
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')

@@ -4,6 +4,8 @@ import { type CallServer, jsonOf, memberOf, ServerAwayError, textOf } from './se
 import type { LoginProduct } from './wanted-login.js';
 
 const LOOK_TIMEOUT_MS = 5_000;
+/** The longest value of an attribute. Names of clusters and machines are shorter. */
+const MAX_VALUE_BYTES = 256;
 
 /** Returns the beginning of attributes about a cluster. The default cluster is not named in it. */
 const prefixOf = (product: LoginProduct, cluster: string): string =>
@@ -46,6 +48,11 @@ export async function lookAtConsul(call: CallServer, cluster: string, token: str
   });
 }
 
-/** An attribute without a value is left out (AG-25). */
+/**
+ * Returns the attributes that have a value (AG-25). An attribute whose value is too long is left out too: the servers
+ * store the attributes of a machine, and Vault and Consul are not the machine.
+ */
 const withValues = (attributes: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+  Object.fromEntries(
+    Object.entries(attributes).filter(([, value]) => value !== '' && Buffer.byteLength(value) <= MAX_VALUE_BYTES),
+  );

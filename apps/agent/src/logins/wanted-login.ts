@@ -3,7 +3,7 @@ import type { HookedTask, TaskStart } from '../tasks/task-hook.js';
 
 export type LoginProduct = 'vault' | 'consul';
 
-/** WantedLogin is what a task's `vault` or `consul` block wants of its token. */
+/** WantedLogin is the token that a task's `vault` or `consul` block asks for. */
 export interface WantedLogin {
   readonly cluster: string;
   /** The name of the identity that proves the task. */
@@ -19,7 +19,7 @@ export interface WantedLogin {
   readonly keepsAlive: boolean;
 }
 
-/** Returns what a task wants of a product; undefined for a task without such a block. */
+/** Returns the token that a task asks for; undefined for a task without a block of this product. */
 export function wantedLogin(product: LoginProduct, { alloc, job, task }: Pick<HookedTask, 'alloc' | 'job' | 'task'>) {
   return product === 'vault' ? ofVault(task) : ofConsul({ alloc, job, task });
 }

@@ -93,6 +93,11 @@ describe('Vault on the wire', () => {
       'vault.team.accessible': 'true',
       'vault.team.version': '1.0.0',
     });
+    expect(await lookAtVault(answering({ ...status, cluster_name: 'n'.repeat(257) }).call, 'default')).toEqual({
+      'vault.accessible': 'true',
+      'vault.version': '1.14.1',
+      'vault.cluster_id': 'id',
+    });
     await expect(lookAtVault(answering({ ...status, sealed: true }).call, 'default')).rejects.toThrow('sealed');
     await expect(lookAtVault(answering({}).call, 'default')).rejects.toThrow('sealed');
   });

@@ -19,7 +19,7 @@ export function checkTopics({ acl }: Caller, topics: Topics, namespaces: readonl
 }
 
 /**
- * Checks a subscription to what the caller may see (EV-49): one topic in one namespace is enough, and each event is
+ * Checks a subscription to the events that the caller may see (EV-49): one topic in one namespace is enough, and each event is
  * checked by itself.
  * @returns the topics whose events without a namespace the caller may see
  * @throws Refusal forbidden if the caller may see no topic anywhere
@@ -34,7 +34,7 @@ export function visibleTopics({ acl }: Caller, topics: Topics, namespaces: reado
 }
 
 /**
- * Says whether the caller may see an event of a subscription to what they may see (EV-49).
+ * Says whether the caller may see an event of such a subscription (EV-49).
  * @param everywhere the result of `visibleTopics`
  */
 export const maySeePart = (caller: Caller, event: EventAbout, everywhere: ReadonlySet<string>): boolean =>

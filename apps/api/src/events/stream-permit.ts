@@ -16,7 +16,7 @@ export interface Subscription {
   readonly topics: Topics;
   /** The requested namespace; `*` stands for all. */
   readonly namespace: string;
-  /** Whether the subscription is to what the caller may see, in place of everything or nothing (EV-49). */
+  /** Whether the subscription is to the events that the caller may see, in place of all or none (EV-49). */
   readonly isVisibleOnly?: boolean;
 }
 

@@ -17,5 +17,5 @@ export const TOPICS: readonly string[] = [
   'ACLBindingRule',
 ];
 
-/** The part of a stream's address that asks for what the token may see of all topics, in all namespaces (EV-49). */
+/** The part of a stream's address that asks for the events of all topics that the token may see, in all namespaces (EV-49). */
 export const VISIBLE_TOPICS = `namespace=*&visible=true&${TOPICS.map((topic) => `topic=${topic}`).join('&')}`;

@@ -17,7 +17,7 @@ export interface TemplateHookDependencies {
   readonly random: () => number;
   /** Returns the part of the servers' data that a task may see. */
   readonly servers: (allocId: string, task: string) => ServerSources;
-  /** Returns what a task may read from Vault and Consul. Absent if this machine logs its tasks in nowhere. */
+  /** Returns the sources of a task at Vault and Consul. Absent if this machine knows neither. */
   readonly logins?: (allocId: string, task: string) => LoginSources;
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { pause } from '../../drivers/waiting.js';
-import { COLLECT_MODE, LogCollector } from './log-collector.js';
+import { LogCollector, makeCollectDirectory } from './log-collector.js';
 import { below, ownDirectory, pathName } from '../../paths/path-name.js';
 
 /** The longest wait in milliseconds for a new collector to answer. */
@@ -53,7 +53,7 @@ export class CollectorProcess {
 
   /** Resolves when a collector runs. @throws Error if none can be started */
   async start(): Promise<void> {
-    mkdirSync(this.dir, { recursive: true, mode: COLLECT_MODE });
+    makeCollectDirectory(this.dir);
     this.useConnection((await tryConnect(collectorSocket(this.dir))) ?? (await this.launch()));
   }
 
@@ -142,7 +142,7 @@ function entryPoint(): string {
 
 /** Runs the collector process. Resolves when it has no more work, and at once if another collector is running. */
 export async function runCollector(dir: string, logger: Logger): Promise<void> {
-  mkdirSync(dir, { recursive: true, mode: COLLECT_MODE });
+  makeCollectDirectory(dir);
   const server = await listenAlone(collectorSocket(dir));
   if (!server) return;
   const collector = new LogCollector(dir, logger);

@@ -1,9 +1,20 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { silentLogger } from '@waybill/telemetry';
 import { expect, it } from 'vitest';
-import { LogCollector } from './log-collector.js';
+import { LogCollector, makeCollectDirectory } from './log-collector.js';
+
+it('no task reads the records in the directory, whoever made it', () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'waybill-collector-'));
+  const mode = (folder: string): number => statSync(folder).mode & 0o777;
+  chmodSync(dir, 0o755);
+  makeCollectDirectory(dir);
+  expect(mode(dir)).toBe(0o700);
+  makeCollectDirectory(path.join(dir, 'new'));
+  expect(mode(path.join(dir, 'new'))).toBe(0o700);
+  rmSync(dir, { recursive: true });
+});
 
 it('a collector whose directory is deleted says nothing: its words would go to a file that was in it, and wake it again', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'waybill-collector-'));

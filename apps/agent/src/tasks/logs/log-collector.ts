@@ -1,5 +1,5 @@
 import { SharedRun } from '@waybill/model';
-import { closeSync, constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
+import { chmodSync, closeSync, constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { isErrno } from '@waybill/processes';
@@ -8,8 +8,14 @@ import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-lo
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { below, entryName } from '../../paths/path-name.js';
 
-/** The mode of the collector's directory: no task reads its records. */
-export const COLLECT_MODE = 0o700;
+const OWNER_ONLY = 0o700;
+
+/** Makes the collector's directory. No task reads the records in it, also if an earlier version has made it. */
+export function makeCollectDirectory(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: OWNER_ONLY });
+  chmodSync(dir, OWNER_ONLY);
+}
+
 /**
  * The interval in milliseconds between two scans of the directory. They find changes that the file system did not
  * report.
@@ -62,7 +68,7 @@ export class LogCollector {
   }
 
   async start(): Promise<void> {
-    mkdirSync(this.dir, { recursive: true, mode: COLLECT_MODE });
+    makeCollectDirectory(this.dir);
     this.watcher = watch(this.dir, () => void this.scan());
     this.watcher.on('error', (error) => this.logger.warn('the directory of log streams cannot be watched', { error }));
     this.timer = setInterval(() => void this.scan(), RESCAN_MS);

@@ -1,10 +1,10 @@
-import { closeSync, constants, existsSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { LogConfig } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import { CollectorProcess } from './collector-process.js';
 import type { ContainerLogOrder } from './container-log.js';
-import { COLLECT_MODE, CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
+import { CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, makeCollectDirectory, ORDER_SUFFIX } from './log-collector.js';
 import { logBase, type LogType } from './log-file-names.js';
 import { bytesEverWritten } from './log-parts.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
@@ -58,7 +58,7 @@ export class TaskOutputs {
   }
 
   async start(): Promise<void> {
-    mkdirSync(this.dir, { recursive: true, mode: COLLECT_MODE });
+    makeCollectDirectory(this.dir);
     await this.fifos.start();
     await this.collector.start();
   }

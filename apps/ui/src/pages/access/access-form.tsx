@@ -7,10 +7,10 @@ import styles from './access.module.css';
 interface AccessFormProps {
   /** The state of the request that saves. */
   readonly save: { readonly isPending: boolean; readonly error: Error | null };
-  /** What the button says that saves. */
+  /** The text of the button that saves. */
   readonly label: string;
   readonly onSubmit: (values: FormData) => void;
-  /** What else can be done instead of saving. */
+  /** Buttons beside the one that saves, such as Cancel. */
   readonly aside: ReactNode;
   /** The fields. */
   readonly children: ReactNode;

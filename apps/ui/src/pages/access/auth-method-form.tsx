@@ -12,7 +12,7 @@ interface AuthMethodFormProps {
   /** The method to change; undefined for a new one. */
   readonly method?: ACLAuthMethod;
   readonly onSaved: (name: string) => void;
-  /** What else can be done instead of saving. */
+  /** Buttons beside the one that saves, such as Cancel. */
   readonly children: ReactNode;
 }
 
@@ -40,7 +40,7 @@ export function AuthMethodForm({ method, onSaved, children }: AuthMethodFormProp
     onSuccess: ({ Name }) => onSaved(Name),
   });
   const choose = (chosen: ACLAuthMethod['Type']): void => {
-    // What was written stays; an untouched example makes room for the other.
+    // A changed text stays. An untouched example gives way to the example of the other kind.
     if (config === configText(CONFIG_EXAMPLES[type])) setConfig(configText(CONFIG_EXAMPLES[chosen]));
     setType(chosen);
   };

@@ -12,11 +12,11 @@ interface BindingRuleFormProps {
   /** The rule to change; undefined for a new one. */
   readonly rule?: ACLBindingRule | undefined;
   readonly onSaved: () => void;
-  /** What else can be done instead of saving. */
+  /** Buttons beside the one that saves, such as Cancel. */
   readonly children: ReactNode;
 }
 
-/** What a rule grants, and to which logins. */
+/** A form for the grant of a binding rule and the logins that get it. */
 export function BindingRuleForm({ method, rule, onSaved, children }: BindingRuleFormProps) {
   const [type, setType] = useState<ACLBindingRule['BindType']>(rule?.BindType ?? 'policy');
   const save = useMutation({ mutationFn: saveBindingRule, onSuccess: onSaved });

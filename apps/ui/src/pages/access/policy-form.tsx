@@ -8,7 +8,7 @@ interface PolicyFormProps {
   /** The policy to change; undefined for a new one. */
   readonly policy?: ACLPolicy;
   readonly onSaved: (name: string) => void;
-  /** What else can be done instead of saving. */
+  /** Buttons beside the one that saves, such as Cancel. */
   readonly children: ReactNode;
 }
 

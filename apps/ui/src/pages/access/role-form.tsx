@@ -9,7 +9,7 @@ interface RoleFormProps {
   /** The role to change; undefined for a new one. */
   readonly role?: ACLRole;
   readonly onSaved: (id: string) => void;
-  /** What else can be done instead of saving. */
+  /** Buttons beside the one that saves, such as Cancel. */
   readonly children: ReactNode;
 }
 

@@ -11,7 +11,7 @@ interface TokenFormProps {
   /** The token to change; undefined for a new one. */
   readonly token?: ACLToken;
   readonly onSaved: (accessor: string) => void;
-  /** What else can be done instead of saving. */
+  /** Buttons beside the one that saves, such as Cancel. */
   readonly children: ReactNode;
 }
 
