@@ -31,6 +31,7 @@ const ofOperators = (name: string): Action => OPERATOR_ACTIONS[name]?.[1] ?? (()
 export const KEY_ACTIONS: Actions = {
   'put a secret': [10, withKeys((parts) => put(parts, anyPath(parts.random)))],
   'put a secret that is locked': [2, withKeys((parts) => put(parts, parts.random.pick(LOCKS)))],
+  'put a secret and read it everywhere': [4, withKeys(putAndReadEverywhere)],
   'put a secret by its index': [10, withKeys(putByIndex)],
   'delete a secret': [2, withKeys((parts) => remove(parts, undefined))],
   'delete a secret by its index': [2, withKeys(async (parts) => remove(parts, await indexOf(parts)))],
@@ -71,6 +72,16 @@ async function put({ api, run, cluster, random }: KeyParts, path: string): Promi
   );
 }
 
+/** Reads the secret at once from every API: those that hear of changes late meet a root key that they do not know yet. */
+async function putAndReadEverywhere(parts: KeyParts): Promise<Written> {
+  const { run, cluster, random } = parts;
+  const path = anyPath(random.fork('path'));
+  const written = await put(parts, path);
+  const serving = cluster.servers.flatMap(({ userApi }) => userApi?.keyring ?? []);
+  await Promise.all(serving.map((api) => readFrom(api, run, path)));
+  return written;
+}
+
 async function indexOf({ api, random }: KeyParts): Promise<number> {
   const { modifyIndex } = await api.read(anyPath(random.fork('path')));
   return modifyIndex;
@@ -94,11 +105,14 @@ async function remove({ api, run, cluster, random }: KeyParts, checkIndex: numbe
 }
 
 async function read({ api, run, random }: KeyParts): Promise<Written> {
-  const path = random.pick([...PATHS, ...LOCKS]);
-  const from = run.judge.moment;
-  const answer = await api.read(path);
-  run.judge.readAnswered(path, from, run.judge.moment, answer);
+  await readFrom(api, run, random.pick([...PATHS, ...LOCKS]));
   return { Index: 0 };
+}
+
+async function readFrom(api: KeyringApi, { judge }: KeysRun, path: string): Promise<void> {
+  const from = judge.moment;
+  const answer = await api.read(path);
+  judge.readAnswered(path, from, judge.moment, answer);
 }
 
 async function rotate({ api, run, cluster, random }: KeyParts, full: boolean, publishTime: number): Promise<Written> {

@@ -519,7 +519,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a published root key is used at the next check',
-    seed: 5,
+    seed: 9,
     keys: true,
     apply: () =>
       replaceMethod(

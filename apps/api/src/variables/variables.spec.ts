@@ -3,7 +3,7 @@ import { FakeTime, type Variable } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { asService, TransactionWriter } from '@waybill/writing';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { EVERYBODY } from '../access/caller.js';
 import { ofVariable } from '../access/needs.js';
 import { RequestAccess } from '../access/request-access.js';
@@ -100,4 +100,31 @@ it('OP-206: a variable whose key is gone is an error that names the key, and a d
   expect(readRows).toBe(2);
   [rows, readRows] = [[fixtures.aVariable({ KeyID: 'removed' }), undefined], 0];
   expect(await variables.readVariable(access, owner)).toMatchObject({ value: undefined });
+});
+
+describe('a lock', () => {
+  const acquire = (ID: string, requestId: string) => {
+    const given = { Namespace: '', Items: { holder: ID }, Lock: { ID, TTL: 0, LockDelay: 0 } };
+    const wanted = variableWrite(owner, given, { op: 'lock-acquire' }, () => 'new');
+    return variables.write(access, { ...asService('test'), requestId }, owner, wanted);
+  };
+  const stored = (): Variable | undefined => state.tables.variables.get('default/app/db');
+
+  it('OP-200: of another caller is refused without a transaction, and its holder may acquire it again', async () => {
+    keys = ['present'];
+    expect(await acquire('first', 'a')).toMatchObject({ status: 200, body: { Lock: { ID: 'first' } } });
+    rows = [stored()];
+    const before = requestIds.length;
+    expect(await acquire('second', 'b')).toEqual({ status: 409, index: 0, body: owner });
+    expect(requestIds).toHaveLength(before);
+    expect(await acquire('first', 'c')).toMatchObject({ status: 200 });
+    expect(requestIds).toHaveLength(before + 1);
+  });
+
+  it('OP-198, OP-200: that the read model does not know yet is refused where the write is applied', async () => {
+    keys = ['present'];
+    await acquire('first', 'a');
+    expect(await acquire('second', 'b')).toEqual({ status: 409, index: 0, body: owner });
+    expect(stored()?.Lock?.ID).toBe('first');
+  });
 });

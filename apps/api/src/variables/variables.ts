@@ -68,6 +68,7 @@ export class Variables {
     owner: Owner,
     wanted: UnsealedWrite | ReadyWrite,
   ): Promise<VariableAnswer> {
+    if (await this.isHeldByAnother(owner, wanted)) return lockedAnswer(owner);
     const { change, index, outcome } = await this.applySealed(author, owner, wanted);
     if (outcome && 'Conflict' in outcome) return this.conflictAnswer(access, owner, outcome);
     if (change.Op === 'delete' || change.Op === 'delete-cas') return { status: 204, index };
@@ -89,6 +90,17 @@ export class Variables {
       AtIndex,
     });
     return { status: 200, index: Index, body };
+  }
+
+  /**
+   * Says whether a write wants a lock that another caller holds, as far as the read model knows. A caller that waits for
+   * a lock asks each second, and a refused transaction for each question would fill the log. A lock that has just been
+   * released may still count as held; the next question then succeeds.
+   */
+  private async isHeldByAnother({ Namespace, Path }: Owner, wanted: UnsealedWrite | ReadyWrite) {
+    if (!('acquires' in wanted) || wanted.acquires === undefined) return false;
+    const { row } = await this.deps.model.variables.variable(Namespace, Path);
+    return row?.Lock ? row.Lock.ID !== wanted.acquires : false;
   }
 
   /**
@@ -135,7 +147,7 @@ export class Variables {
     { Conflict }: Extract<VariableOutcome, { readonly Conflict: unknown }>,
   ): Promise<VariableAnswer> {
     const { Namespace, Path } = owner;
-    const nothing = { status: 409, index: 0, body: { Namespace, Path } } as const;
+    const nothing = lockedAnswer(owner);
     if (Conflict.Why === 'lock') return nothing;
     const lock = access.caller.acl.isManagement() ? 'withoutId' : 'hidden';
     const mayRead = access.has({ kind: 'variable', capability: 'read' }, { namespace: Namespace, path: Path });
@@ -168,6 +180,13 @@ export class Variables {
     }
   }
 }
+
+/** Returns the answer that tells nothing of a variable (OP-200). */
+const lockedAnswer = ({ Namespace, Path }: Owner): VariableAnswer => ({
+  status: 409,
+  index: 0,
+  body: { Namespace, Path },
+});
 
 /** Returns the ID of the lock that the writer of a change holds after it. It is empty if there is none. */
 function heldBy(change: VariableChange): string {

@@ -7,9 +7,9 @@ import { HousekeepingLoop } from './housekeeping-loop.js';
 
 /** Interval between two checks for keys whose variables must be encrypted anew. */
 export const REKEY_CHECK_MS = 5_000;
-/** Variables that are encrypted anew between two pauses: at most 100 a second (GC-86). */
-export const REKEY_BATCH = 100;
-export const REKEY_PAUSE_MS = 1_000;
+/** Variables that are encrypted anew between two pauses: at most 100 a second (GC-86), in small batches that delay reads little. */
+export const REKEY_BATCH = 10;
+export const REKEY_PAUSE_MS = 100;
 /** Pause after a pass that could not decrypt every variable, or could not write. */
 export const REKEY_RETRY_MS = 10 * 60_000;
 /** Variables that a pass fails to decrypt before it ends: so many failures mean that the key is at fault. */

@@ -17,6 +17,8 @@ export const MAX_LOCK_ID_BYTES = 128;
 export type UnsealedWrite = {
   readonly items: Items;
   readonly seal: (sealed: SealedItems) => VariableChange;
+  /** The ID of the lock that the write acquires; absent if it acquires none. */
+  readonly acquires?: string;
 };
 
 /** ReadyWrite is a write that changes no items. */
@@ -38,7 +40,7 @@ export function variableWrite(
   checkVariableItems(items);
   if (operation.op === 'lock-acquire') {
     const Lock = lockToAcquire(given.Lock, newId);
-    return { items, seal: (sealed) => ({ Op: 'lock-acquire', Path, Lock, ...sealed }) };
+    return { items, seal: (sealed) => ({ Op: 'lock-acquire', Path, Lock, ...sealed }), acquires: Lock.ID };
   }
   const LockID = heldLockId(given.Lock);
   if (operation.op === 'cas') {
