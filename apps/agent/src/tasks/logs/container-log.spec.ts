@@ -75,6 +75,18 @@ describe('the output of a container', () => {
     expect([read('stdout'), read('stderr')]).toEqual(['one\ntwo\n', 'error\n']);
   });
 
+  it('AG-242: times that are not ascending give no line twice, because the engine copies both streams at once', async () => {
+    held = [
+      [1, 1, 'out\n'],
+      [3, 2, 'err\n'],
+      [2, 1, 'hello\n'],
+    ];
+    states = ['running', 'exited'];
+    expect(await log().copyOutput()).toBe(true);
+    expect(asked).toEqual(['', engineTime(at(1))]);
+    expect([read('stdout'), read('stderr')]).toEqual(['out\nhello\n', 'err\n']);
+  });
+
   it('one that has not started is waited for', async () => {
     held = [[1, 1, 'one\n']];
     states = ['created', 'created', 'exited'];

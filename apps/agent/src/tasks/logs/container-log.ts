@@ -5,6 +5,7 @@ import type Docker from 'dockerode';
 import type { Logger } from '@waybill/telemetry';
 import { engineAt, isMissing, statusOf } from '../../drivers/docker/engine.transport.js';
 import { type Frame, FrameReader } from '../../drivers/docker/frames.js';
+import { BEGIN, type Mark, MarkFinder } from './engine-log-mark.js';
 import { bytesEverWritten } from './log-parts.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { below, pathName } from '../../paths/path-name.js';
@@ -37,18 +38,6 @@ export interface ContainerLogOrder {
   /** The bytes that each log had received when the container was made. */
   readonly before: PerStream<number>;
 }
-
-/**
- * Mark is a known position in the engine's log: the time `since` which pieces follow, and the bytes of each stream
- * before it.
- */
-interface Mark {
-  readonly since: string;
-  readonly stdout: number;
-  readonly stderr: number;
-}
-
-const BEGIN: Mark = { since: '', stdout: 0, stderr: 0 };
 
 /**
  * ContainerLog moves one container's output from the engine into the task's files, every byte once.
@@ -142,16 +131,16 @@ export class ContainerLog {
     const reader = new FrameReader();
     const have = await this.copiedBytes();
     const at: Record<StreamName, number> = { stdout: this.mark.stdout, stderr: this.mark.stderr };
+    const marks = new MarkFinder(this.mark);
     let isFirst = true;
     return async (chunk) => {
       const texts: Record<StreamName, Buffer[]> = { stdout: [], stderr: [] };
-      let last = this.mark;
       for (const { stream, data } of reader.push(chunk)) {
         const { time, text } = splitTime(data);
         // If the time of the mark is gone, the engine has dropped it, and all remaining output is new.
         if (isFirst && this.mark.since !== '' && time !== this.mark.since) Object.assign(at, have);
         isFirst = false;
-        last = { since: time, ...at };
+        marks.take(time, at);
         texts[stream].push(text.subarray(Math.min(Math.max(have[stream] - at[stream], 0), text.length)));
         at[stream] += text.length;
       }
@@ -159,7 +148,7 @@ export class ContainerLog {
         const fresh = Buffer.concat(texts[stream]);
         if (fresh.length > 0) await this.write(this.logs[stream], fresh);
       }
-      await this.saveMark(last); // the mark moves only after all output is in the files
+      await this.saveMark(marks.mark); // the mark moves only after all output is in the files
     };
   }
 

@@ -16,6 +16,11 @@ import { below, pathName } from '../../paths/path-name.js';
  * left the task's process group may keep the output open.
  */
 export const DRAIN_TIMEOUT_MS = 2_000;
+/**
+ * The longest wait in milliseconds, at the end of a container, for the next output of it from the engine. The engine
+ * may be busy with other containers, and its copy is lost with the container.
+ */
+export const COPY_TIMEOUT_MS = 10_000;
 const DRAIN_LOOK_MS = 10;
 const MB = 1024 * 1024;
 
@@ -118,7 +123,7 @@ export class TaskOutputs {
 
   /**
    * Resolves when all output of an ended container is in its files. The engine still holds all of it, so this waits
-   * until it is copied, or until nothing was copied for DRAIN_TIMEOUT_MS.
+   * until it is copied, or until nothing was copied for COPY_TIMEOUT_MS.
    */
   async awaitCopied(id: string): Promise<void> {
     const entry = below(this.dir, pathName(id + CONTAINER_SUFFIX, 'the run'));
@@ -128,10 +133,10 @@ export class TaskOutputs {
     );
     const bytesWritten = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
     let last = await bytesWritten();
-    let deadline = performance.now() + DRAIN_TIMEOUT_MS;
+    let deadline = performance.now() + COPY_TIMEOUT_MS;
     for (; existsSync(entry) && performance.now() < deadline; await awaitNextLook()) {
       const now = await bytesWritten();
-      if (now !== last) deadline = performance.now() + DRAIN_TIMEOUT_MS;
+      if (now !== last) deadline = performance.now() + COPY_TIMEOUT_MS;
       last = now;
     }
   }
