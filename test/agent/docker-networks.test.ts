@@ -11,6 +11,7 @@ import {
 import type { NetworkMachine } from '../support/network-machine.js';
 import type { OwnEngine } from '../support/own-engine.js';
 import type { WaybillProcesses } from '../support/waybill-processes.js';
+import { TestWebSocket } from '../support/websocket.js';
 
 const IMAGE = 'waybill-test-shell:1';
 
@@ -152,6 +153,19 @@ describe.skipIf(whyNot !== undefined)(`containers in networks of groups (${whyNo
     const alloc = await inStatus('web', 'running');
     expect([alloc.ID, alloc.NetworkStatus]).toEqual([before.ID, before.NetworkStatus]);
     expect(get(client, address, 18_091, '/page')).toBe('hello\n');
+  });
+
+  it('AG-326: a command in a container ends with the connection of the client that started it', async () => {
+    const alloc = await inStatus('web', 'running');
+    const query = new URLSearchParams({ task: 'server', command: JSON.stringify(['sleep', '8881']) });
+    const session = await TestWebSocket.open(
+      `${waybill.api.url}/v1/client/allocation/${alloc.ID}/exec?${query.toString()}`,
+    );
+    const container = engine.docker.getContainer(`server-${alloc.ID}`);
+    const runs = async () => JSON.stringify(await container.top()).includes('8881');
+    await eventually('it runs', runs);
+    session.raw.close(1000);
+    await eventually('it is gone', async () => !(await runs()));
   });
 
   it('NW-39: a pause container that was started again has lost its network, so that is made anew and the task is started in it', async () => {

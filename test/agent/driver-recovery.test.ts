@@ -3,24 +3,27 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Task } from '@waybill/model';
 import { readLog } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connect, ENDPOINT, makeImage, whyNoEngine } from '../support/container-engine.js';
+import { makeImage } from '../support/container-engine.js';
+import { engineOfTests } from '../support/container-machine.js';
 import { unmountBelow } from '../support/csi-plugin/disks.mjs';
 import { NodesAndAgent, shellTask } from '../support/nodes-and-agent.js';
 import { eventually } from '../support/wait.js';
 
 const IMAGE = 'waybill-test-shell:1';
-const noEngine = await whyNoEngine();
-const ENV = { DOCKER_HOST: ENDPOINT };
+const engine = await engineOfTests();
+const noEngine = typeof engine === 'string' ? engine : undefined;
+const ENV = { DOCKER_HOST: typeof engine === 'string' ? '' : engine.endpoint };
 const SERVICE = 'n=0; while :; do echo "beat $n"; n=$((n+1)); sleep 0.05; done';
 
 let cluster: NodesAndAgent;
 
 beforeAll(async () => {
   cluster = await NodesAndAgent.start();
-  if (noEngine === undefined) await makeImage(connect(), IMAGE);
+  if (typeof engine !== 'string') await makeImage(engine.docker, IMAGE);
 });
 afterAll(async () => {
   if (cluster) unmountBelow(cluster.dir); // of tasks that go on, or whose agent was killed
+  if (typeof engine !== 'string') await engine.stop();
   await cluster?.stop();
 });
 
@@ -92,9 +95,9 @@ describe.runIf(present.length > 0)(
       }
       for (const alloc of allocs) await cluster.stopAlloc(alloc);
       for (const { ID } of allocs) await eventually('no process is left', () => processesOf(ID).length === 0);
-      if (whyNot['docker'] === undefined)
+      if (typeof engine !== 'string')
         await eventually('no container is left', async () => {
-          const names = (await connect().listContainers({ all: true })).flatMap(({ Names }) => Names);
+          const names = (await engine.docker.listContainers({ all: true })).flatMap(({ Names }) => Names);
           return allocs.every(({ ID }) => !names.includes(`/web-${ID}`));
         });
       expect(readFileSync('/proc/self/mounts', 'utf8')).not.toMatch(/ \/sys\/root/);

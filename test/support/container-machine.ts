@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { chmodSync, createWriteStream, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type Docker from 'dockerode';
 import type { Allocation } from '@waybill/model';
+import { connect, ENDPOINT, whyNoEngine } from './container-engine.js';
 import { NetworkMachine, PLUGIN_DIRECTORY, whyNoNetworks } from './network-machine.js';
 import { OwnEngine, whyNoOwnEngine } from './own-engine.js';
 import { eventually as within } from './wait.js';
@@ -37,6 +39,27 @@ export async function machineWithEngine(): Promise<MachineWithEngine | string> {
   if (engine instanceof OwnEngine) return { machine, engine };
   await machine.stop();
   return engine;
+}
+
+/** A container engine that a test may use, and how the test gives it back. */
+export interface TestEngine {
+  readonly endpoint: string;
+  readonly docker: Docker;
+  readonly stop: () => Promise<void>;
+}
+
+/** Returns the engine of this machine or, if it has none, one on a machine of the tests; else the reason for none. */
+export async function engineOfTests(): Promise<TestEngine | string> {
+  const whyNot = await whyNoEngine();
+  if (whyNot === undefined) return { endpoint: ENDPOINT, docker: connect(), stop: async () => {} };
+  const own = await machineWithEngine();
+  if (typeof own === 'string') return `${whyNot}, and ${own}`;
+  const { engine, machine } = own;
+  const stop = async (): Promise<void> => {
+    await engine.stop();
+    await machine.stop();
+  };
+  return { endpoint: engine.endpoint, docker: engine.docker, stop };
 }
 
 /**
