@@ -14,19 +14,22 @@ const NOTE = '# Written by `npm run chart` from k8s/: change it there.\n';
 /** Components that change objects of the base, and the value that asks for each. They are woven in this order. */
 const CHANGES = [
   ['nats-credentials', '.Values.natsCredentials.enabled'],
+  ['machine-admission', '.Values.natsCredentials.enabled'],
   ['access-control', '.Values.accessControl.enabled'],
   ['keyring', '.Values.keyring.enabled'],
   ['tls', '.Values.tls.enabled'],
 ];
 const CHANGES_OF_AGENTS = [
   ['nats-credentials', '.Values.natsCredentials.enabled'],
+  ['machine-admission-agents', '.Values.natsCredentials.enabled'],
   ['tls-agents', '.Values.tls.enabled'],
 ];
 /** Components that only add objects. */
-const ADDITIONS = ['postgres', 'tls-cert-manager', 'monitoring'];
+const ADDITIONS = ['machine-admission', 'postgres', 'tls-cert-manager', 'monitoring'];
 const ADDITIONS_OF_AGENTS = ['monitoring-agents'];
 /** The value that asks for an object that a component adds, by its kind and name. */
 const ADDED = /** @type {const} */ ([
+  [/ waybill-token-reviews/, '.Values.natsCredentials.enabled'],
   [/ waybill-postgres$/, '.Values.postgres.enabled'],
   [/^(Certificate|Issuer) /, 'and .Values.tls.enabled .Values.tls.certManager'],
   [/^(PodMonitor|PrometheusRule) | waybill-dashboard$/, '.Values.monitoring.enabled'],
@@ -143,7 +146,9 @@ function databaseSecret() {
 /** Puts values into an object's tree, in place. @param {Guarded} guarded @returns {Guarded} */
 function withValues({ object, condition }) {
   const { kind, metadata } = object;
-  metadata.namespace = new Expression(metadata.namespace === AGENTS ? AGENTS_NAMESPACE : NAMESPACE);
+  if (metadata.namespace !== undefined)
+    metadata.namespace = new Expression(metadata.namespace === AGENTS ? AGENTS_NAMESPACE : NAMESPACE);
+  for (const subject of object.subjects ?? []) subject.namespace = new Expression(NAMESPACE);
   const name = metadata.name.replace(/^waybill-/, '');
   if (kind === 'ConfigMap' && name === 'config') configOf(object, '.Values.config');
   if (kind === 'ConfigMap' && name === 'agent-config') configOf(object, '.Values.agents.config');
@@ -215,6 +220,8 @@ function located(node) {
     if (node === AGENTS) return new Expression(AGENTS_NAMESPACE);
     return node
       .replaceAll(/\bwaybill-(api|nats)\.waybill(?=[.:,]|$)/g, `waybill-$1.${within(NAMESPACE)}`)
+      .replace(/^waybill-token-reviews\.waybill$/, `waybill-token-reviews.${within(NAMESPACE)}`)
+      .replace(/^waybill-agents(?=\/)/, within(AGENTS_NAMESPACE.replaceAll('"', '`')))
       .replaceAll(',waybill-api.waybill-dev,', ',');
   }
   if (Array.isArray(node)) return node.map(located);

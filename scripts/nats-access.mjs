@@ -1,7 +1,7 @@
 // Who may connect to NATS (docs/security.md). Prints a user's line, or the server's configuration made of such lines.
 import { readFileSync } from 'node:fs';
-import { userKey } from '@waybill/journal';
-import { eventReader, natsAccounts, serviceUser } from '@waybill/rpc';
+import { AUTH_REQUESTS, issuerKey, userKey } from '@waybill/journal';
+import { eventReader, natsAccounts, natsAdmissions, serviceUser } from '@waybill/rpc';
 import { KEYED_SERVICES, keyedServiceUser } from '@waybill/service';
 
 const USAGE = `usage:
@@ -9,6 +9,7 @@ const USAGE = `usage:
   node scripts/nats-access.mjs service SEED-FILE NAME    the line of one service, which may do its own work only:
                                                          ${KEYED_SERVICES.join(', ')}
   node scripts/nats-access.mjs events SEED-FILE          the line of a program that reads events
+  node scripts/nats-access.mjs issuer SEED-FILE          the line by which the nodes services admit machines themselves
   node scripts/nats-access.mjs accounts USERS [READERS]  nats-server's configuration for the lines in these files
 
 A seed file is made where there is none. The line of a machine is printed by apps/agent/dist/enrol/main.js there.
@@ -32,6 +33,18 @@ async function userOf(seedFile, service) {
   return service === undefined ? serviceUser(key) : keyedServiceUser(service, key);
 }
 
+/** @param {any[]} lines @param {any[]} readerLines @returns {string} */
+function accountsText(lines, readerLines) {
+  const users = lines.filter(({ nkey }) => nkey !== undefined);
+  const issuer = lines.find((line) => line.issuer !== undefined)?.issuer;
+  const accounts = `accounts: ${JSON.stringify(natsAccounts(users, readerLines), null, 1)}\n`;
+  if (issuer === undefined) return accounts;
+  // The services that may hear the questions: `nodes`, or those with one key for all.
+  const answering = users.filter(({ permissions }) => permissions?.subscribe.allow.includes(AUTH_REQUESTS) ?? true);
+  const keys = answering.map(({ nkey }) => nkey);
+  return `${accounts}authorization: ${JSON.stringify(natsAdmissions(issuer, keys), null, 1)}\n`;
+}
+
 const [command, file, readers] = process.argv.slice(2);
 const name = readers; // the third argument of `service`
 if (file === undefined) {
@@ -40,8 +53,8 @@ if (file === undefined) {
 } else if (command === 'service' && (name === undefined || isKeyed(name)))
   process.stdout.write(`${JSON.stringify(await userOf(file, name))}\n`);
 else if (command === 'events') process.stdout.write(`${JSON.stringify(eventReader(await userKey(file)))}\n`);
-else if (command === 'accounts')
-  process.stdout.write(`accounts: ${JSON.stringify(natsAccounts(usersIn(file), usersIn(readers)), null, 1)}\n`);
+else if (command === 'issuer') process.stdout.write(`${JSON.stringify({ issuer: await issuerKey(file) })}\n`);
+else if (command === 'accounts') process.stdout.write(accountsText(usersIn(file), usersIn(readers)));
 else {
   process.stderr.write(USAGE);
   process.exitCode = 64;

@@ -136,6 +136,8 @@ describe('a machine', () => {
     '$JS.API.DIRECT.GET.KV_LEASES.$KV.LEASES.nodes',
     '$KV.LEASES.nodes',
     'rpc.nodes.purge',
+    'rpc.nodes.register',
+    `rpc.nodes.register.${OTHER_NODE}`,
     'rpc.nodes.updateDrain',
     'rpc.broker.dequeue',
     'rpc.agent.execStart.another',

@@ -51,7 +51,28 @@ const CONTROL_PLANE_OF_BLUE = `
       - op: replace
         path: /spec/ingress/0/from/1/namespaceSelector/matchLabels/kubernetes.io~1metadata.name
         value: blue-agents
+  - target: { kind: ClusterRole.*, name: waybill-token-reviews.* }
+    options: { allowNameChange: true }
+    patch: |-
+      - op: replace
+        path: /metadata/name
+        value: waybill-token-reviews.blue
+  - patch: |-
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: { name: waybill-nodes }
+      spec:
+        template:
+          spec:
+            containers:
+              - name: service
+                env: [{ name: WAYBILL_KUBERNETES_AGENTS, value: blue-agents/waybill-agent }]
 `;
+/** Kinds whose objects are in no namespace. */
+const OF_THE_CLUSTER = new Set(['ClusterRole', 'ClusterRoleBinding']);
+const namespacesOf = (manifests: readonly Manifest[]): Set<string | undefined> =>
+  new Set(manifests.filter(({ kind }) => !OF_THE_CLUSTER.has(kind)).map(({ metadata }) => metadata.namespace));
+
 const AGENTS_OF_BLUE = `
 configMapGenerator:
   - name: waybill-agent-config
@@ -108,8 +129,7 @@ describe.skipIf(kustomize === undefined)('manifests in a cluster (needs kubectl 
       const manifests = overlay(name);
       expect(manifests.map(({ kind }) => kind)).not.toContain('Namespace');
       const examples: Manifest[] = objectsOf(readFileSync(path.join(root, `k8s/namespaces/${name}.yaml`), 'utf8'));
-      const used = new Set(manifests.map(({ metadata }) => metadata.namespace));
-      expect(used).toEqual(new Set(examples.map(({ metadata }) => metadata.name)));
+      expect(namespacesOf(manifests)).toEqual(new Set(examples.map(({ metadata }) => metadata.name)));
       for (const { object } of podsIn(manifests)) {
         const labels = examples.find(({ metadata }) => metadata.name === object.metadata.namespace)?.metadata.labels;
         const enforced = labels?.['pod-security.kubernetes.io/enforce'];
@@ -266,7 +286,16 @@ describe.skipIf(kustomize === undefined)('manifests in a cluster (needs kubectl 
           ? text.replace('namespace: waybill', 'namespace: blue') + added
           : text;
       });
-      expect(new Set(second.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['blue', 'blue-agents']));
+      expect(namespacesOf(second)).toEqual(new Set(['blue', 'blue-agents']));
+      const ofCluster = (manifests: readonly Manifest[]) => manifests.filter(({ kind }) => OF_THE_CLUSTER.has(kind));
+      const [role, binding, ...rest] = ofCluster(second);
+      expect([role?.metadata.name, binding?.metadata.name, rest]).toEqual([
+        'waybill-token-reviews.blue',
+        'waybill-token-reviews.blue',
+        [],
+      ]);
+      expect(JSON.stringify(binding)).not.toContain('waybill-token-reviews.waybill');
+      expect(JSON.stringify(second)).toContain('"value":"blue-agents/waybill-agent"');
       expect(new Set(onMachine(second))).toEqual(new Set([`${DIRECTORY}/blue-agents`]));
       expect(mayConnect(second, podsOf(second, 'waybill-agent'), podsOf(second, 'waybill-nats'), 4222)).toBe(true);
       expect(hostOfLog(second)).toBe('waybill-nats.blue');

@@ -139,6 +139,7 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     for (const { kind, metadata } of manifests) {
       const ofAgents = metadata.name.startsWith('waybill-agent') || kind === 'DaemonSet';
       if (ofAgents) expect(metadata.namespace, `${kind} ${metadata.name}`).toBe(agents);
+      else if (kind.startsWith('ClusterRole')) expect(metadata.name).toBe(`waybill-token-reviews.${controlPlane}`);
       else expect([controlPlane, agents], `${kind} ${metadata.name}`).toContain(metadata.namespace);
     }
     for (const object of ['Deployment', 'StatefulSet', 'Secret', 'Service'].flatMap(ofKind)) {
@@ -240,7 +241,7 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     const secretsOf = ({ spec }: Manifest): string[] =>
       [...JSON.stringify(spec.template.spec).matchAll(/"secretName":"(waybill-nats-[\w-]+)"/g)]
         .map(([, name]) => name ?? '')
-        .filter((name) => name !== 'waybill-nats-tls');
+        .filter((name) => name !== 'waybill-nats-tls' && name !== 'waybill-nats-issuer');
     const isProduction = overlay === 'production';
     expect(KEYED_SERVICES).toEqual(SERVICES);
     for (const service of KEYED_SERVICES) {
@@ -254,6 +255,34 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
       );
     }
     for (const object of [...ofKind('DaemonSet'), ...ofKind('StatefulSet')]) expect(secretsOf(object)).toEqual([]);
+  });
+
+  it('AU-264, AU-266: in production the nodes services admit machines, and they alone may ask Kubernetes', () => {
+    const isProduction = overlay === 'production';
+    const pods = [...ofKind('Deployment'), ...ofKind('DaemonSet'), ...ofKind('StatefulSet')];
+    const holding = (text: string): string[] =>
+      pods.filter(({ spec }) => JSON.stringify(spec).includes(text)).map(({ metadata }) => metadata.name);
+    const nodesOnly = isProduction ? ['waybill-nodes'] : [];
+    expect(holding('"secretName":"waybill-nats-issuer"')).toEqual(nodesOnly);
+    expect(holding('"serviceAccountToken":{"expirationSeconds":3600,"path":"token"}')).toEqual(nodesOnly);
+    expect(holding('"audience":"waybill"')).toEqual(isProduction ? ['waybill-agent'] : []);
+    expect(ofKind('ClusterRole').map((object) => Object.entries(object).find(([key]) => key === 'rules')?.[1])).toEqual(
+      isProduction ? [[{ apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] }]] : [],
+    );
+    if (!isProduction) return;
+    const env = new Map(
+      named('Deployment', 'waybill-nodes').spec.template.spec.containers[0]?.env?.map(({ name, value }) => [
+        name,
+        value,
+      ]),
+    );
+    const [, agents] = namespacesOf(overlay);
+    expect(env.get('WAYBILL_KUBERNETES_AGENTS')).toBe(`${agents}/waybill-agent`);
+    expect(env.get('WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT')).toBe('strict');
+    const subject = { kind: 'ServiceAccount', name: 'waybill-nodes', namespace: 'waybill' };
+    expect(
+      ofKind('ClusterRoleBinding').map((object) => Object.entries(object).find(([key]) => key === 'subjects')?.[1]),
+    ).toEqual([[subject]]);
   });
 
   it('lets the API start, and in production asks its callers for tokens', () => {

@@ -45,6 +45,7 @@ import { NodeMetaFile } from './machine/metadata/node-meta.store.js';
 import { NodeMetaModule } from './machine/metadata/node-meta.module.js';
 import { describeNode } from './machine/node/node-description.js';
 import { IntroductionFiles } from './contact/introduction.store.js';
+import { machineProofOf } from './contact/machine-proof.store.js';
 import { SelfDrain } from './contact/self-drain.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 import { TaskAnswers } from './tasks/api-socket/task-answers.js';
@@ -55,6 +56,7 @@ import { below, ownDirectory } from './paths/path-name.js';
 export const agent: ServiceDefinition = {
   name: 'agent',
   needs: { state: false, database: false },
+  natsProof: (settings) => machineProofOf(settings, process.env),
   async build(context) {
     const { settings, rpc, clock, timers, newId, logger } = context;
     const dir = ownDirectory(settings.WAYBILL_AGENT_DIR);
@@ -109,7 +111,7 @@ export const agent: ServiceDefinition = {
       asksTime: context.asksTime,
       hearsTerms: (terms) => holders.updateHolders(terms),
       credential,
-      introduction: new IntroductionFiles(dir, process.env),
+      introduction: new IntroductionFiles(dir, process.env, settings.WAYBILL_CLIENT_INTRO_TOKEN_FILE),
       timers,
       newId,
       random: context.random,

@@ -1,4 +1,6 @@
 import { nodesWriter } from './node/nodes-writer.js';
+import { ConnectionIssuer } from '@waybill/journal';
+import { msFromNs } from '@waybill/model';
 import { natsPresence, type Presence } from '@waybill/rpc';
 import {
   NodeIdentityCheck,
@@ -8,6 +10,8 @@ import {
   userRightsOf,
 } from '@waybill/service';
 import { rootKeysOf } from '@waybill/state';
+import { Admissions } from './admissions/admissions.js';
+import { AdmissionServer } from './admissions/admissions.transport.js';
 import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
@@ -15,6 +19,7 @@ import { Drainer } from './drain/drainer.js';
 import { IdentitySigning } from './identities/identity-signing.js';
 import { NodeIdentities } from './identities/node-identities.js';
 import { Introductions } from './introductions/introductions.js';
+import { TokenReviews } from './introductions/token-review.transport.js';
 import { Peers } from './heartbeats/peers.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats/heartbeats.js';
@@ -72,9 +77,20 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
         keyring,
         writer,
         logger,
+        reviews: tokenReviewsOf(context),
         enforcement: settings.WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT,
         violation: () => violations.inc(),
       });
+      const admissions = await admissionServerOf(
+        context,
+        new Admissions({
+          state,
+          introductions,
+          clock,
+          random: context.random,
+          ttlMs: msFromNs(settings.WAYBILL_NATS_ADMISSION_TTL),
+        }),
+      );
       const registration = new Registration({ ...watched, introductions, forbidden: refusals.record });
       const variables = new VariableQueries(state, keyring, timers);
       const peers = new Peers(presenceIn(context), newId(), clock, timers);
@@ -108,8 +124,12 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           identityCheck,
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
-        start: () => peers.start(),
-        stop: () => {
+        start: () => {
+          admissions?.start();
+          peers.start();
+        },
+        stop: async () => {
+          await admissions?.stop();
           peers.stop();
           updates.flush();
           queries.stop();
@@ -123,3 +143,35 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
 }
 
 export const nodes: ServiceDefinition = nodesService();
+
+/** Returns undefined if Kubernetes introduces no machines. */
+function tokenReviewsOf({ settings, clock }: ServiceContext): TokenReviews | undefined {
+  const [namespace, name] = settings.WAYBILL_KUBERNETES_AGENTS.split('/');
+  if (name === undefined) return undefined;
+  return new TokenReviews({
+    server: settings.WAYBILL_KUBERNETES_URL,
+    accountDir: settings.WAYBILL_KUBERNETES_ACCOUNT_DIR,
+    account: `system:serviceaccount:${namespace}:${name}`,
+    clock,
+  });
+}
+
+/** Returns undefined if only the configuration of NATS admits machines. @throws CredentialsError */
+async function admissionServerOf(
+  context: ServiceContext,
+  admissions: Admissions,
+): Promise<AdmissionServer | undefined> {
+  const { settings, link, clock, logger, metrics } = context;
+  if (settings.WAYBILL_NATS_ISSUER_FILE === '') return undefined;
+  const issuer = await ConnectionIssuer.read(settings.WAYBILL_NATS_ISSUER_FILE);
+  const admitted = metrics.counter('nodes_nats_admissions', 'connections of machines that were admitted to NATS');
+  const refused = metrics.counter('nodes_nats_refusals', 'connections that were not admitted to NATS');
+  return new AdmissionServer({
+    nc: link.nc,
+    issuer,
+    admissions,
+    clock,
+    logger,
+    answered: (isAdmitted) => (isAdmitted ? admitted : refused).inc(),
+  });
+}

@@ -59,8 +59,12 @@ const tlsLines = ({ certFile, keyFile, caFile, verifyCallers = false }: ServerTl
   '}',
 ];
 
-/** Returns the text of ACCOUNTS_FILE. The server reads JSON as a form of its own syntax. */
-export const natsAccountsText = (accounts: NatsAccounts): string => `accounts: ${JSON.stringify(accounts)}\n`;
+/**
+ * Returns the text of ACCOUNTS_FILE. The server reads JSON as a form of its own syntax.
+ * @param authorization the block of that name, which says who decides about unknown connections
+ */
+export const natsAccountsText = (accounts: NatsAccounts, authorization?: object): string =>
+  `accounts: ${JSON.stringify(accounts)}\n${authorization ? `authorization: ${JSON.stringify(authorization)}\n` : ''}`;
 
 /** Listening says where a server listens. */
 export interface Listening {

@@ -39,6 +39,8 @@ export interface NatsOptions {
    * to the first account. By default anybody may connect.
    */
   readonly accounts?: NatsAccounts;
+  /** The block `authorization`: who decides about connections that `accounts` does not know. By default they are refused. */
+  readonly authorization?: object;
   /** By default connections are not encrypted. */
   readonly tls?: ServerTls | undefined;
   /** Starts the server again on the same port whenever it ends by itself. Default false. */
@@ -115,7 +117,7 @@ async function startOn(port: number, program: NatsServerProgram, options: NatsOp
     });
   try {
     await makeDirectory(dir, { mode: 0o700 });
-    if (options.accounts) await writeAccounts(dir, options.accounts);
+    if (options.accounts) await writeAccounts(dir, options.accounts, options.authorization);
     await writeFile(configFile, await config(), { mode: 0o600 });
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);
@@ -173,9 +175,9 @@ export async function changeNatsAccounts(dir: string, accounts: NatsAccounts): P
 }
 
 /** Writes the accounts. The server may start at any moment, and finds the whole old or the whole new file. */
-async function writeAccounts(dir: string, accounts: NatsAccounts): Promise<void> {
+async function writeAccounts(dir: string, accounts: NatsAccounts, authorization?: object): Promise<void> {
   const file = path.join(dir, ACCOUNTS_FILE);
-  await writeFile(`${file}.new`, natsAccountsText(accounts), { mode: 0o600 });
+  await writeFile(`${file}.new`, natsAccountsText(accounts, authorization), { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 

@@ -1,6 +1,6 @@
-import { connect as natsConnect } from '@nats-io/transport-node';
+import { connect as natsConnect, tokenAuthenticator } from '@nats-io/transport-node';
 import { natsTls, type NatsTlsFiles } from './nats-tls.js';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { Authenticator, NatsConnection } from '@nats-io/transport-node';
 import { inboxPrefixOf, readCredentials } from './credentials.js';
 import { LogUnavailableError } from './errors.js';
 
@@ -19,6 +19,11 @@ export interface ConnectOptions {
   readonly name: string;
   /** See readCredentials; absent or empty: no credentials. */
   readonly credentialsFile?: string | undefined;
+  /**
+   * Returns the text by which services admit this connection, where nats-server does not know its key (AU-264). Called for
+   * each attempt to connect.
+   */
+  readonly proof?: (() => string) | undefined;
   /** How the server's identity is checked, for addresses that begin with `tls://`. */
   readonly tls?: NatsTlsFiles | undefined;
   readonly firstConnectMs?: number;
@@ -119,7 +124,7 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
         await natsConnect({
           servers,
           name: options.name,
-          ...(credentials && { authenticator: credentials.authenticator }),
+          ...(credentials && { authenticator: authenticators(credentials.authenticator, options.proof) }),
           ...(tls && { tls }),
           inboxPrefix,
           ignoreAuthErrorAbort: true, // a server whose list of users is being changed may refuse us for a moment
@@ -140,5 +145,8 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
     }
   }
 }
+
+const authenticators = (key: Authenticator, proof: (() => string) | undefined): Authenticator[] =>
+  proof ? [key, tokenAuthenticator(proof)] : [key];
 
 const withoutPassword = (url: string): string => url.replaceAll(/\/\/[^/@]*@/g, '//');

@@ -49,14 +49,18 @@ export function newUserKey(): { readonly seed: string; readonly publicKey: strin
  * its owner only. @throws CredentialsError
  */
 export async function userKey(file: string): Promise<string> {
-  const made = newUserKey();
+  const made = nkeys.createUser();
+  return (await createSeedFile(file, made.getSeed())) ? made.getPublicKey() : (await readCredentials(file)).publicKey;
+}
+
+/** Creates a file with a seed, readable by its owner only. @returns whether there was none @throws CredentialsError */
+export async function createSeedFile(file: string, seed: Uint8Array): Promise<boolean> {
   try {
     await makeDirectory(path.dirname(file), { mode: 0o700 });
-    await writeFile(file, `${made.seed}\n`, { flag: 'wx', mode: 0o600 });
-    return made.publicKey;
+    await writeFile(file, `${new TextDecoder().decode(seed)}\n`, { flag: 'wx', mode: 0o600 });
+    return true;
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')
-      return (await readCredentials(file)).publicKey;
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
     const why = cause instanceof CannotCreateDirectoryError ? cause.message : 'it cannot be written';
     throw new CredentialsError(file, why, { cause });
   }

@@ -52,3 +52,13 @@ export {
 } from './subject.js';
 export { decodeTxn, encodeTxn, readTxn, type WrittenTxn } from './txn-codec.js';
 export { type EventLimits, StreamRetention } from './stream-retention.js';
+export {
+  type AdmittedUser,
+  AUTH_REQUESTS,
+  AuthRequestError,
+  ConnectionIssuer,
+  type ConnectRequest,
+  issuerKey,
+  readConnectRequest,
+  type UserPermissions,
+} from './auth-callout.js';

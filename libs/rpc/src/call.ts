@@ -30,6 +30,11 @@ export interface Call<Req, Res> extends CallProtection {
    * whether the process still works on it, and gives up if the process has died.
    */
   readonly watched: boolean;
+  /**
+   * Whether the subject may name the machine that calls, `rpc.<name>.<node id>`. NATS then lets a machine make the call
+   * for itself only (AU-263).
+   */
+  readonly namesMachine: boolean;
   /** Wire form of its requests. Undefined for plain JSON. */
   readonly wireForm?: WireForm<Req> | undefined;
   /**
@@ -54,6 +59,7 @@ export interface CallOptions<Req = never> extends Omit<CallProtection<Req>, 'nam
   readonly maxInProgress?: number;
   readonly betweenRegions?: boolean;
   readonly watched?: boolean;
+  readonly namesMachine?: boolean;
   readonly wireForm?: WireForm<Req>;
 }
 
@@ -62,9 +68,9 @@ export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Call<Req, Res> {
   const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false } = options;
-  const { watched = false, wireForm, fencedBy, userNeeds, admitsNode } = options;
+  const { watched = false, namesMachine = false, wireForm, fencedBy, userNeeds, admitsNode } = options;
   const protection = { name, fencedBy, userNeeds, admitsNode };
-  return { ...protection, role, timeoutMs, maxInProgress, betweenRegions, watched, wireForm };
+  return { ...protection, role, timeoutMs, maxInProgress, betweenRegions, watched, namesMachine, wireForm };
 }
 
 /**
@@ -103,6 +109,8 @@ export function subjectBetweenRegions(region: string, name: string): string {
 
 export interface AskOptions {
   readonly target?: string;
+  /** The node ID of the machine that makes a call whose subject names it. */
+  readonly machine?: string;
   /** The region that answers, for a call between regions. */
   readonly region?: string;
   readonly timeoutMs?: number;

@@ -92,9 +92,9 @@ export class NatsRpc implements Rpc {
 
   private async request(call: Call<unknown, unknown>, body: Uint8Array, options: AskOptions): Promise<Reply> {
     try {
-      const { region, target, traceparent, authority, timeoutMs = call.timeoutMs } = options;
+      const { region, target, machine, traceparent, authority, timeoutMs = call.timeoutMs } = options;
       const subject =
-        region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
+        region === undefined ? subjectOfCall(call.name, target ?? machine) : subjectBetweenRegions(region, call.name);
       const livenessSubject = call.watched ? subjectOfCall(livenessCallName(call.name), target) : undefined;
       const msg = await this.exchange(subject, body, timeoutMs, { traceparent, authority, livenessSubject });
       return msg.json<Reply>();

@@ -10,6 +10,7 @@ export * from './machine-metrics.js';
 export * from './nats-access.js';
 export * from './agent-log.js';
 export * from './machine-credential.js';
+export * from './machine-proof.js';
 export * from './node-identity.js';
 export * from './node-meta.js';
 export * from './nodes.js';

@@ -9,7 +9,7 @@ import { claimVolume, unpublishVolume } from './volumes.js';
  * All calls of machines. Each one checks the machine's secret, and reads and changes only the machine's own data.
  * `taskRequest` has the credential of a task instead.
  */
-const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watched' | 'request'>[] = [
+const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watched' | 'namesMachine' | 'request'>[] = [
   nodes.registerNode,
   nodes.heartbeat,
   nodes.nodeAllocs,
@@ -33,9 +33,12 @@ const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watc
   userMay,
 ];
 
-const ASKED_BY_MACHINES = MACHINE_CALLS.flatMap(({ name, watched }) =>
-  [name, ...(watched ? [livenessCallName(name)] : [])].map((one) => subjectOfCall(one)),
-);
+/** The subjects on which a machine makes its calls. A call that names its machine is limited to that machine (AU-263). */
+const askedByMachine = (nodeId: string): string[] =>
+  MACHINE_CALLS.flatMap(({ name, watched, namesMachine }) => [
+    subjectOfCall(name, namesMachine ? nodeId : undefined),
+    ...(watched ? [subjectOfCall(livenessCallName(name))] : []),
+  ]);
 
 /** Longer than the slowest call to a machine (agent.execWrite). */
 const ANSWER_WITHIN = '15m';
@@ -51,17 +54,21 @@ export interface NatsUser {
   };
 }
 
+/** A user that may not do everything. */
+export type LimitedNatsUser = NatsUser & Required<Pick<NatsUser, 'permissions'>>;
+
 /** The servers' own user, without restrictions. */
 export const serviceUser = (publicKey: string): NatsUser => ({ nkey: publicKey });
 
 /**
- * The user of one machine. It makes the calls of machines, receives calls to itself, and may answer each of them once.
+ * The user of one machine. It makes the calls of machines, registers itself only, receives calls to itself, and may answer
+ * each of them once.
  */
-export function machineUser(publicKey: string, nodeId: string): NatsUser {
+export function machineUser(publicKey: string, nodeId: string): LimitedNatsUser {
   return {
     nkey: publicKey,
     permissions: {
-      publish: { allow: ASKED_BY_MACHINES },
+      publish: { allow: askedByMachine(nodeId) },
       subscribe: { allow: [inboxOf(publicKey), subjectOfCall('agent.*', nodeId), NODES_CHANGES] },
       allow_responses: { max: 1, expires: ANSWER_WITHIN },
     },
@@ -102,8 +109,28 @@ const READING_EVENTS: readonly { readonly service: string; readonly response_typ
   { service: '$JS.ACK.EVENTS.>', response_type: 'Singleton' },
 ];
 
-const WAYBILL = 'WAYBILL';
+/** The account of services and machines. */
+export const WAYBILL_ACCOUNT = 'WAYBILL';
 const READERS = 'READERS';
+
+/** An account without users. Only connections that belong to it are asked about, so none that the configuration knows. */
+const NOBODY = 'NOBODY';
+/**
+ * Seconds that nats-server gives a connection to prove itself. A `nodes` service may have to ask Kubernetes meanwhile.
+ */
+const ADMISSION_TIMEOUT_S = 5;
+
+/**
+ * `authorization` of nats-server's configuration: the services decide about connections whose key the configuration does
+ * not know (AU-264). The server itself still admits the users of `natsAccounts`, so services do not depend on it. It reads
+ * a change of this block at its start only.
+ * @param issuer the public key of the account with which the services sign their answers
+ * @param answering the public keys of the services that answer
+ */
+export const natsAdmissions = (issuer: string, answering: readonly string[]) => ({
+  timeout: ADMISSION_TIMEOUT_S,
+  auth_callout: { issuer, account: WAYBILL_ACCOUNT, auth_users: answering, allowed_accounts: [NOBODY] },
+});
 
 /**
  * `accounts` of nats-server's configuration. Readers of events have an account of their own, because JetStream sends
@@ -111,14 +138,15 @@ const READERS = 'READERS';
  */
 export function natsAccounts(users: readonly NatsUser[], readers: readonly NatsUser[] = []) {
   return {
-    [WAYBILL]: {
+    [WAYBILL_ACCOUNT]: {
       jetstream: 'enabled',
       users,
       exports: READING_EVENTS.map((offered) => ({ ...offered, accounts: [READERS] })),
     },
     [READERS]: {
       users: readers,
-      imports: READING_EVENTS.map(({ service }) => ({ service: { account: WAYBILL, subject: service } })),
+      imports: READING_EVENTS.map(({ service }) => ({ service: { account: WAYBILL_ACCOUNT, subject: service } })),
     },
+    [NOBODY]: {},
   };
 }

@@ -334,7 +334,7 @@ export const registerNode = machineCall<NodeRegisterRequest, NodeUpdateResponse>
     IntroductionToken: machineCredential.optional(),
     Identity: machineCredential.optional(),
   },
-  { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS },
+  { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS, namesMachine: true },
 );
 /** Only the holder keeps the timers, so only the holder answers a heartbeat. */
 export const heartbeat = machineCall<NodeStatusRequest, NodeUpdateResponse>(

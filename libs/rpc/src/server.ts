@@ -42,7 +42,7 @@ export type CheckCaller = (ifGone: () => void) => void;
 
 /** Context of a handler beside the request: `@Ctx() ctx: RpcContext`. */
 export class RpcContext extends BaseRpcContext<
-  [traceparent: string | undefined, checkCaller?: CheckCaller, authorityHeader?: string | undefined]
+  [traceparent: string | undefined, checkCaller?: CheckCaller, authorityHeader?: string, machine?: string]
 > {
   /** W3C trace context of the caller. */
   get traceparent(): string | undefined {
@@ -55,6 +55,11 @@ export class RpcContext extends BaseRpcContext<
    */
   get authority(): Authority | undefined {
     return authorityOf(this.args[2]);
+  }
+
+  /** The node ID in the subject: NATS has admitted the caller as this machine. Undefined if the subject names none. */
+  get machine(): string | undefined {
+    return this.args[3];
   }
 
   private unheard: (() => void) | undefined;
@@ -88,6 +93,7 @@ type AnswerExtras = Pick<
   | 'maxInProgress'
   | 'betweenRegions'
   | 'watched'
+  | 'namesMachine'
   | 'wireForm'
   | 'request'
   | 'fencedBy'
@@ -112,6 +118,7 @@ export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
     maxInProgress: answered.maxInProgress,
     betweenRegions: answered.betweenRegions,
     watched: answered.watched,
+    namesMachine: answered.namesMachine,
     wireForm: answered.wireForm,
     request: answered.request,
     fencedBy: answered.fencedBy,
@@ -241,10 +248,15 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       const callback = (error: Error | null, msg: Msg): void => {
         if (!error && mayBeAnswered(msg)) void this.takeRequest(name, msg);
       };
+      const fromMachine = (error: Error | null, msg: Msg): void => {
+        if (!error && mayBeAnswered(msg)) void this.takeRequest(name, msg, msg.subject.slice(subject.length + 1));
+      };
       // A holder is alone. It must not share a queue group with a predecessor that does not yet know that it is
       // deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
       this.subscriptions.set(name, this.nc.subscribe(subject, { ...queue, callback }));
+      if (handler.extras?.['namesMachine'] === true)
+        this.subscriptions.set(`${name}.*`, this.nc.subscribe(`${subject}.*`, { ...queue, callback: fromMachine }));
       if (handler.extras?.['watched'] === true) this.answerLivenessChecks(name);
     }
   }
@@ -264,19 +276,20 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     return region === undefined ? undefined : subjectBetweenRegions(region, name);
   }
 
-  private async takeRequest(name: string, msg: Msg): Promise<void> {
+  /** @param machine the node ID in the subject */
+  private async takeRequest(name: string, msg: Msg, machine?: string): Promise<void> {
     const { reply = '' } = msg;
     this.unanswered++;
     this.inProgressReplies.add(reply);
     try {
-      await this.answer(name, msg);
+      await this.answer(name, msg, machine);
     } finally {
       this.inProgressReplies.delete(reply);
       if (--this.unanswered === 0) this.allAnswered();
     }
   }
 
-  private async answer(name: string, msg: Msg): Promise<void> {
+  private async answer(name: string, msg: Msg, machine: string | undefined): Promise<void> {
     // Sends a message to the subject of the response. NATS returns it if that subject has no subscriber any more.
     const { reply: to } = msg;
     const checkCaller: CheckCaller = (ifGone) => this.publishWatched(to, EMPTY, ifGone);
@@ -286,6 +299,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       headers?.get('traceparent') || undefined,
       checkCaller,
       headers?.get(AUTHORITY_HEADER),
+      machine,
     ]);
     const answer = await this.replyTo(name, msg, context);
     this.options.onAnswer?.(name, 'error' in answer, performance.now() - beganMs);

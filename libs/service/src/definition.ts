@@ -100,5 +100,9 @@ export interface ServiceDefinition {
   };
   /** Returns one line for each combination of valid settings with which the service does not start. */
   readonly refuses?: (settings: Settings) => readonly string[];
+  /**
+   * Returns the function that proves this process to NATS at each attempt to connect, or undefined if its key is enough.
+   */
+  readonly natsProof?: (settings: Settings) => (() => string) | undefined;
   build(context: ServiceContext): Promise<ServiceParts> | ServiceParts;
 }

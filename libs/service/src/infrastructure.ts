@@ -52,6 +52,8 @@ export interface InfrastructureOptions {
    * some seconds.
    */
   readonly waits?: boolean;
+  /** Proves this process to NATS at each attempt to connect. By default its key is enough. */
+  readonly natsProof?: (() => string) | undefined;
   /** Called, in addition to the log line, when the log has diverged. */
   readonly say?: ((line: string) => void) | undefined;
 }
@@ -164,13 +166,14 @@ export class Infrastructure {
   }
 
   private connect(name: string): Promise<NatsLink> {
-    const { settings, waits } = this.options;
+    const { settings, waits, natsProof } = this.options;
     return connect({
       url: settings.WAYBILL_NATS_URL,
       name,
       ...(waits && { firstConnectMs: CONNECT_ATTEMPT_MS }),
       credentialsFile: settings.WAYBILL_NATS_CREDENTIALS,
       tls: natsTlsFiles(settings),
+      proof: natsProof,
     });
   }
 

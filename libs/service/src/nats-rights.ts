@@ -1,4 +1,4 @@
-import { SYSTEM_SUBJECT, TXN_DOMAINS, TXN_STREAM } from '@waybill/journal';
+import { AUTH_REQUESTS, SYSTEM_SUBJECT, TXN_DOMAINS, TXN_STREAM } from '@waybill/journal';
 import {
   ack,
   type Call,
@@ -43,6 +43,7 @@ import {
   recordRoleEvents,
   reblockEval,
   registerHostVolume,
+  registerNode,
   registerOnNode,
   registerVolumes,
   renewLock,
@@ -177,7 +178,7 @@ const RIGHTS: Readonly<Record<KeyedService, ServiceRights>> = {
     calls: [],
     machineCalls: [listFiles, readFile],
     publishes: ['waybill.nodes.signs', 'waybill.nodes.changes'],
-    subscribes: ['waybill.nodes.signs'],
+    subscribes: ['waybill.nodes.signs', `${subjectOfCall(registerNode.name)}.*`, AUTH_REQUESTS],
   },
   projector: {
     role: 'projector',

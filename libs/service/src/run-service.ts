@@ -48,6 +48,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     onFatal: fail,
     hasState: definition.needs.state,
     waits: settings.WAYBILL_START_WAITS,
+    natsProof: definition.natsProof?.(settings),
   });
   const starting = RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(fail);
   const service = await Promise.race([starting, asked.then(() => undefined)]);

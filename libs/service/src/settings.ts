@@ -1,6 +1,7 @@
 import { KNOWN_SCHEDULERS, MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
 import { defaultSchedulerConfiguration } from '@waybill/model';
+import { ADMISSION_SETTINGS } from './admission-settings.js';
 import { AGENT_SETTINGS } from './agent-settings.js';
 import { AUDIT_SETTINGS } from './audit-settings.js';
 import { KEYRING_SETTINGS } from './keyring-settings.js';
@@ -267,6 +268,7 @@ export const SETTINGS = {
   ...KEYRING_SETTINGS,
   ...AUDIT_SETTINGS,
   ...TLS_SETTINGS,
+  ...ADMISSION_SETTINGS,
   ...AGENT_SETTINGS,
   ...METRICS_SETTINGS,
 } as const;

@@ -17,7 +17,8 @@ export class IntroductionFileError extends Error {
 
 /**
  * IntroductionFiles keeps two files of the agent's directory: `intro_token.jwt`, which a person puts there, and
- * `registered`, which says that the machine has registered. The environment goes before the file.
+ * `registered`, which says that the machine has registered. The environment goes before the files, and the file
+ * of WAYBILL_CLIENT_INTRO_TOKEN_FILE before that of the directory.
  */
 export class IntroductionFiles implements MachineIntroduction {
   private readonly tokenFile: string;
@@ -26,6 +27,8 @@ export class IntroductionFiles implements MachineIntroduction {
   constructor(
     dir: string,
     private readonly env: Readonly<Record<string, string | undefined>>,
+    /** A further file, which others keep up to date; empty: none. */
+    private readonly givenFile = '',
   ) {
     this.tokenFile = below(dir, 'intro_token.jwt');
     this.mark = below(dir, 'registered');
@@ -38,7 +41,8 @@ export class IntroductionFiles implements MachineIntroduction {
       const given = this.env[name];
       if (given !== undefined) return given.trim() || undefined;
     }
-    return (await contentOf(this.tokenFile))?.trim() || undefined;
+    const given = this.givenFile === '' ? undefined : await contentOf(this.givenFile);
+    return given?.trim() || (await contentOf(this.tokenFile))?.trim() || undefined;
   }
 
   async registered(): Promise<void> {

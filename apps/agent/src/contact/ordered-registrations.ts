@@ -24,8 +24,9 @@ export class OrderedRegistrations {
     const introduction = token === undefined ? {} : { IntroductionToken: token };
     return retryUntilAccepted(async () => {
       const identity = this.credential.inRegistration;
-      const request = { Node: node(), After: this.lastKnown, ...introduction, ...identity };
-      const answer = await this.rpc.ask(registerNode, request);
+      const described = node();
+      const request = { Node: described, After: this.lastKnown, ...introduction, ...identity };
+      const answer = await this.rpc.ask(registerNode, request, { machine: described.ID });
       this.lastKnown = answer.NodeModifyIndex;
       return answer.IsOvertaken ? undefined : answer;
     });

@@ -19,19 +19,20 @@ const claims = (over: Claims = {}): Claims => ({
   ...over,
 });
 const node = fixtures.aNode({ ID: 'n1', Name: 'm1', NodePool: 'default' });
+const NOBODY = () => [];
 const WITHOUT = 'node registration without introduction token';
 const MISMATCH = 'node registration introduction claims mismatch';
 const BAD = 'node registration introduction authentication failure';
 
 describe('whether a new machine may register', () => {
   it('AU-203: without a token, only strict refuses, and warn reports it', () => {
-    expect(introductionVerdict(node, 'none', 'none')).toEqual({ isAllowed: true });
-    expect(introductionVerdict(node, 'none', 'warn')).toEqual({ isAllowed: true, violation: WITHOUT });
-    expect(introductionVerdict(node, 'none', 'strict')).toEqual({ isAllowed: false, violation: WITHOUT });
+    expect(introductionVerdict(node, 'none', 'none', NOBODY)).toEqual({ isAllowed: true });
+    expect(introductionVerdict(node, 'none', 'warn', NOBODY)).toEqual({ isAllowed: true, violation: WITHOUT });
+    expect(introductionVerdict(node, 'none', 'strict', NOBODY)).toEqual({ isAllowed: false, violation: WITHOUT });
   });
 
   it.each(['warn', 'strict'] as const)('AU-203, AU-204: a wrong token is refused by %s', (enforcement) => {
-    const verdict = (introduction: Claims | 'invalid') => introductionVerdict(node, introduction, enforcement);
+    const verdict = (introduction: Claims | 'invalid') => introductionVerdict(node, introduction, enforcement, NOBODY);
     expect(verdict('invalid')).toEqual({ isAllowed: false, violation: BAD });
     for (const wrong of [
       { aud: 'vault.io' },
@@ -50,18 +51,21 @@ describe('whether a new machine may register', () => {
     'AU-203: %s admits by the identity of that very node, and of no other',
     (enforcement) => {
       const identity = { sub: 'node:global:default:n1:default', nomad_node_id: 'n1', jti: undefined };
-      expect(introductionVerdict(node, claims(identity), enforcement)).toEqual({ isAllowed: true });
+      expect(introductionVerdict(node, claims(identity), enforcement, NOBODY)).toEqual({ isAllowed: true });
       const ofOther = claims({ ...identity, nomad_node_id: 'n2' });
-      expect(introductionVerdict(node, ofOther, enforcement)).toEqual({ isAllowed: false, violation: MISMATCH });
+      expect(introductionVerdict(node, ofOther, enforcement, NOBODY)).toEqual({
+        isAllowed: false,
+        violation: MISMATCH,
+      });
     },
   );
 
   it('AU-203: none asks for nothing, not even of a wrong token', () => {
-    expect(introductionVerdict(node, 'invalid', 'none')).toEqual({ isAllowed: true });
+    expect(introductionVerdict(node, 'invalid', 'none', NOBODY)).toEqual({ isAllowed: true });
   });
 
   it('AU-201: a token with a name is good for one machine, and is remembered until clocks agree that it has ended', () => {
-    expect(introductionVerdict(node, claims({ nomad_node_name: 'm1' }), 'strict')).toEqual({
+    expect(introductionVerdict(node, claims({ nomad_node_name: 'm1' }), 'strict', NOBODY)).toEqual({
       isAllowed: true,
       use: { TokenID: 't1', NodeID: 'n1', KeepUntil: (NOW_S + 300 + 3_600) * 1e9 },
     });

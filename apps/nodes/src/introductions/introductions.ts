@@ -4,6 +4,8 @@ import type { Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { asNode, type TransactionWriter } from '@waybill/writing';
 import { permissionDenied } from '../node/node-access.js';
+import { KubernetesIntroduction } from './kubernetes-introduction.js';
+import type { TokenReviews } from './token-review.transport.js';
 import { type Introduction, type IntroductionEnforcement, introductionVerdict } from './introduction-verdict.js';
 
 export interface IntroductionsDependencies {
@@ -11,6 +13,8 @@ export interface IntroductionsDependencies {
   readonly keyring: Pick<Keyring, 'verifyJwt'>;
   readonly writer: TransactionWriter;
   readonly logger: Logger;
+  /** Asks Kubernetes about tokens of agents' pods. Absent: they introduce nobody. */
+  readonly reviews?: Pick<TokenReviews, 'introductionOf'> | undefined;
   readonly enforcement: IntroductionEnforcement;
   /** Counts a new machine whose token is missing or wrong. */
   readonly violation: () => void;
@@ -31,8 +35,8 @@ export class Introductions {
   async admit(node: Node, token: string | undefined, traceparent: string | undefined): Promise<void> {
     const { state, enforcement, writer } = this.deps;
     if (enforcement === 'none' || state.tables.nodes.has(node.ID)) return;
-    const introduction = token === undefined || token === '' ? 'none' : await this.claimsOf(token);
-    const verdict = introductionVerdict(node, introduction, enforcement);
+    const introduction = await this.introductionOf(token);
+    const verdict = introductionVerdict(node, introduction, enforcement, () => namesakesOf(state.tables, node.Name));
     if ('violation' in verdict) this.report(node, introduction, verdict.violation, verdict.isAllowed);
     if (!verdict.isAllowed) throw permissionDenied();
     if ('use' in verdict && verdict.use)
@@ -42,20 +46,30 @@ export class Introductions {
       );
   }
 
-  private async claimsOf(token: string): Promise<Introduction> {
+  /**
+   * Reads a token that introduces a machine.
+   * @throws TokenReviewError if Kubernetes, which may know the token, does not answer
+   */
+  async introductionOf(token: string | undefined): Promise<Introduction> {
+    if (token === undefined || token === '') return 'none';
     try {
       return await this.deps.keyring.verifyJwt(token);
     } catch (error) {
-      if (error instanceof TokenRefusedError) return 'invalid';
-      throw error;
+      if (!(error instanceof TokenRefusedError)) throw error;
+      return (await this.deps.reviews?.introductionOf(token)) ?? 'invalid';
     }
   }
 
   private report(node: Node, introduction: Introduction, violation: string, isAllowed: boolean): void {
     this.deps.violation();
-    const claims = typeof introduction === 'string' ? undefined : introduction;
+    const claims =
+      typeof introduction === 'string' || introduction instanceof KubernetesIntroduction ? undefined : introduction;
     const about = { node: node.ID, name: node.Name, pool: node.NodePool, ...(claims && { claims: claims.sub }) };
     if (isAllowed) this.deps.logger.warn(violation, about);
     else this.deps.logger.error(violation, about);
   }
 }
+
+/** The nodes of that name. Cost: all nodes, which only a new machine causes. */
+export const namesakesOf = ({ nodes }: Pick<Tables, 'nodes'>, name: string): Node[] =>
+  [...nodes.all()].filter(({ Name }) => Name === name);

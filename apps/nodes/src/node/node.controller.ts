@@ -34,7 +34,7 @@ export class NodeController {
 
   @Answers(registerNode)
   register(@Payload() request: NodeRegisterRequest, @Ctx() context: RpcContext): Promise<NodeUpdateResponse> {
-    return this.registration.register(request, context.traceparent);
+    return this.registration.register(request, context.traceparent, context.machine);
   }
 
   @Answers(heartbeat)

@@ -10,6 +10,7 @@ import type { NodeIdentities, SignedNodeIdentity } from '../identities/node-iden
 import type { Introductions } from '../introductions/introductions.js';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
+import { permissionDenied } from './node-access.js';
 import { registrationNeedsEvaluations } from './node-status.js';
 import { roleTermsOf } from './role-terms.js';
 
@@ -59,10 +60,14 @@ export class Registration {
     return this.slots.size;
   }
 
-  /** @throws Refusal with the texts of ND-26, ND-27, ND-30; limit if too many wait */
-  async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
+  /**
+   * @param machine the node that the caller is for NATS, undefined if NATS does not say
+   * @throws Refusal with the texts of ND-26, ND-27, ND-30; forbidden for another node (AU-263); limit if too many wait
+   */
+  async register(request: NodeRegisterRequest, traceparent?: string, machine?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
     try {
+      if (machine !== undefined && machine !== sent.ID) throw permissionDenied();
       return await this.slots.use(async () => {
         await this.deps.introductions?.admit(sent, request.IntroductionToken || request.Identity, traceparent);
         return this.registered(sent, request, traceparent);
