@@ -45,6 +45,30 @@ function rolledOut(version: string): object {
   return { ...job, Update, TaskGroups: job.TaskGroups.map((group) => ({ ...group, Update })) };
 }
 
+/** A service of two groups, whose next version begins with a canary of each. */
+function twoGroups(version: string): object {
+  const { TaskGroups, ...job } = rolledOut(version) as { readonly TaskGroups: readonly object[] };
+  return {
+    ...job,
+    ID: 'two-groups',
+    TaskGroups: TaskGroups.flatMap((group) => ['first', 'second'].map((Name) => ({ ...group, Name }))),
+  };
+}
+
+interface RunningAllocation {
+  readonly ID: string;
+  readonly ClientStatus: string;
+  readonly TaskStates: Readonly<Record<string, { readonly Restarts: number }>>;
+}
+
+/** The groups of the latest rollout of a job. */
+async function groupsOf(job: string) {
+  const { TaskGroups } = await api.get<{ TaskGroups: Record<string, { HealthyAllocs: number; Promoted: boolean }> }>(
+    `/v1/job/${job}/deployment`,
+  );
+  return Object.values(TaskGroups);
+}
+
 const MS = 1_000_000;
 
 /** A service of Waybill's own, whose check passes. */
@@ -208,12 +232,7 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.goto('/ui/jobs/rolled-out@default');
     await api.register(rolledOut('2'));
     await button('Promote').waitFor();
-    await eventually('the canary is healthy', async () => {
-      const [latest] = await api.get<{ TaskGroups: { group: { HealthyAllocs: number } } }[]>(
-        '/v1/job/rolled-out/deployments',
-      );
-      return latest?.TaskGroups.group.HealthyAllocs === 1;
-    });
+    await eventually('the canary is healthy', async () => (await groupsOf('rolled-out'))[0]?.HealthyAllocs === 1);
     expect(await browser.look('job-rollout')).toEqual([]);
     await confirm('Promote');
     await page.getByRole('link', { name: 'Deployments' }).last().click();
@@ -235,6 +254,14 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.getByRole('table', { name: 'Allocations' }).getByRole('link').first().click();
     await page.getByLabel('Output of task, stdout').getByText(HOSTILE).waitFor();
     await page.getByRole('table', { name: 'Task events' }).getByText('Started', { exact: true }).waitFor();
+    await page
+      .getByRole('figure', { name: 'Memory' })
+      .getByText(/^task [\d.]+ [KM]iB of 16 MiB$/)
+      .waitFor();
+    await page
+      .getByRole('figure', { name: 'CPU' })
+      .getByText(/^task \d+ MHz of 20 MHz$/)
+      .waitFor();
     expect(await page.locator('main img').count()).toBe(0);
     expect(await browser.look('allocation')).toEqual([]);
     expect(await browser.lookOnPhone('allocation')).toBe(0);
@@ -248,6 +275,75 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await button('Restart').first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
     await page.getByRole('table', { name: 'Task events' }).getByText('Restart Signaled').waitFor();
+  });
+
+  it('a job is restarted in batches, and allocations are replaced one after the other', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/web@default');
+    const dialog = page.getByRole('dialog');
+    const running = async () =>
+      (await api.get<RunningAllocation[]>('/v1/job/web/allocations')).filter(
+        ({ ClientStatus }) => ClientStatus === 'running',
+      );
+    const before = await running();
+    const all = `Done: ${before.length} of ${before.length} allocations`;
+    const restart = async (how: string, size: string): Promise<void> => {
+      await button('Restart').click();
+      await dialog.getByLabel('How').selectOption(how);
+      await dialog.getByLabel('Allocations at a time').fill(size);
+      await dialog.getByRole('button', { name: 'Restart' }).click();
+      await dialog.getByText(all).waitFor();
+    };
+    await restart('restart', '100%');
+    expect(await browser.look('job-restarted')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await eventually('each task was restarted once', async () =>
+      (await running()).every(({ TaskStates }) => TaskStates['task']?.Restarts === 1),
+    );
+    expect((await running()).map(({ ID }) => ID).toSorted()).toEqual(before.map(({ ID }) => ID).toSorted());
+    await restart('replace', '1');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    const after = (await running()).map(({ ID }) => ID);
+    expect(after).toHaveLength(before.length);
+    expect(before.filter(({ ID }) => after.includes(ID))).toEqual([]);
+  });
+
+  it('the canaries of one group are promoted by themselves', async () => {
+    const { page } = browser;
+    await api.register(twoGroups('1'));
+    await eventually('the first version is healthy', () => isRolledOut('two-groups'));
+    await api.register(twoGroups('2'));
+    await eventually('the canaries are healthy', async () =>
+      (await groupsOf('two-groups')).every(({ HealthyAllocs }) => HealthyAllocs === 1),
+    );
+    await page.goto('/ui/jobs/two-groups@default');
+    const row = page.getByRole('table', { name: 'Groups of the deployment' }).getByRole('row', { name: /^second/ });
+    await row.getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click();
+    await row.getByText('1, promoted', { exact: true }).waitFor();
+    expect((await groupsOf('two-groups')).map(({ Promoted }) => Promoted)).toEqual([false, true]);
+    await api.stop('two-groups', true);
+  });
+
+  it('pages are reached by the keyboard, and letters of a job file stay letters', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs');
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await page.keyboard.type('gm');
+    await page.getByRole('heading', { name: 'Machines' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('gj?');
+    await page.getByRole('searchbox').and(page.locator('[value="gj?"]')).waitFor();
+    await page.getByRole('searchbox').blur();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('Control plane').waitFor();
+    expect(await browser.look('shortcuts')).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.goto('/ui/jobs/run');
+    await page.getByRole('textbox', { name: 'Job file' }).click();
+    await page.keyboard.type('gj?');
+    await page.getByRole('textbox', { name: 'Job file' }).getByText('gj?').first().waitFor();
+    expect(new URL(page.url()).pathname).toBe('/ui/jobs/run');
   });
 
   it('the files of an allocation are browsed, read as letters and downloaded', async () => {
@@ -295,6 +391,10 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.getByRole('link', { name: 'test-node' }).click();
     await confirm('Mark ineligible');
     await page.getByText('ineligible').first().waitFor();
+    await page
+      .getByRole('figure', { name: 'Memory' })
+      .getByText(/^in use [\d.]+ GiB of/)
+      .waitFor();
     expect(await browser.look('client')).toEqual([]);
     expect(await browser.lookOnPhone('client')).toBe(0);
     await confirm('Mark eligible');

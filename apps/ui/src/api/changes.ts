@@ -60,13 +60,21 @@ export const restartAllocation = (id: string, task?: string) =>
     body: task === undefined ? { AllTasks: true } : { TaskName: task },
   });
 
+/** Restarts the tasks that run, and not those that have ended. */
+export const restartRunningTasks = (id: string) =>
+  callApi('PUT /v1/client/allocation/{allocID}/restart', { path: { allocID: id }, body: {} });
+
 const ofDeployment = (id: string, body: object) => ({
   path: { deploymentID: id },
   body: { DeploymentID: id, ...body },
 });
 
-export const promoteDeployment = (id: string) =>
-  callApi('PUT /v1/deployment/promote/{deploymentID}', ofDeployment(id, { All: true }));
+/** @param group the group whose canaries are promoted; undefined for all groups */
+export const promoteDeployment = (id: string, group?: string) =>
+  callApi(
+    'PUT /v1/deployment/promote/{deploymentID}',
+    ofDeployment(id, group === undefined ? { All: true } : { Groups: [group] }),
+  );
 export const failDeployment = (id: string) => callApi('PUT /v1/deployment/fail/{deploymentID}', ofDeployment(id, {}));
 export const pauseDeployment = (id: string, pause: boolean) =>
   callApi('PUT /v1/deployment/pause/{deploymentID}', ofDeployment(id, { Pause: pause }));

@@ -13,6 +13,8 @@ export const NEEDED_ROUTES = {
   revertJob: 'PUT /v1/job/* revert',
   stopJob: 'DELETE /v1/job/*',
   restartAllocation: 'PUT /v1/client/allocation/:id/restart',
+  readUsage: 'GET /v1/client/allocation/:id/stats',
+  readMachineUsage: 'GET /v1/client/stats',
   listFiles: 'GET /v1/client/fs/ls/*',
   stopAllocation: 'PUT /v1/allocation/:id/stop',
   promoteDeployment: 'PUT /v1/deployment/promote/:id promote',

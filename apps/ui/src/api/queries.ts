@@ -3,6 +3,8 @@ import type { ObjectName } from '../app/object-address.js';
 import { ApiFailure } from './api-failure.js';
 import { callApi, queryText, send } from './client.js';
 import type { CSIVolListStub, HostVolumeStub } from './contract.js';
+import { NO_SAMPLES, type Samples, withSample } from '../components/figures/samples.js';
+import { sampleOfAllocation, sampleOfMachine } from '../components/figures/usage.js';
 import { fileText } from '../words/file-text.js';
 import type { Route } from './missing-right.js';
 
@@ -208,6 +210,40 @@ export const checksQuery = (allocation: string) =>
     queryFn: ({ signal }) => callApi('GET /v1/allocation/{allocID}/checks', { path: { allocID: allocation }, signal }),
     refetchInterval: CHECKS_INTERVAL_MS,
     retry: false,
+  });
+
+/** The time in milliseconds between two measurements, which machines make on request. */
+const USAGE_INTERVAL_MS = 2_000;
+/** The time in milliseconds for which measurements are kept after a page has shown them. */
+const USAGE_KEPT_MS = 10 * 60_000;
+
+const usageOptions = {
+  refetchInterval: USAGE_INTERVAL_MS,
+  gcTime: USAGE_KEPT_MS,
+  structuralSharing: false,
+  retry: false,
+};
+
+/** Returns what an allocation has used since a page first showed it. The machine is asked, as long as a page shows it. */
+export const allocationUsageQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['allocation-usage', id],
+    queryFn: async ({ client, queryKey, signal }) => {
+      const usage = await callApi('GET /v1/client/allocation/{allocID}/stats', { path: { allocID: id }, signal });
+      return withSample(client.getQueryData<Samples>(queryKey) ?? NO_SAMPLES, sampleOfAllocation(usage));
+    },
+    ...usageOptions,
+  });
+
+/** Returns what a machine has used since a page first showed it. The machine is asked, as long as a page shows it. */
+export const nodeUsageQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['node-usage', id],
+    queryFn: async ({ client, queryKey, signal }) => {
+      const usage = await callApi('GET /v1/client/stats', { query: { node_id: id }, signal });
+      return withSample(client.getQueryData<Samples>(queryKey) ?? NO_SAMPLES, sampleOfMachine(usage));
+    },
+    ...usageOptions,
   });
 
 export const variablesQuery = () =>

@@ -1,4 +1,5 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
+import { useHotkeys } from 'react-hotkeys-hook';
 import styles from './shell.module.css';
 
 const Finder = lazy(async () => ({ default: (await import('../pages/search/finder.js')).Finder }));
@@ -11,16 +12,7 @@ export function SearchButton() {
     setOpened(true);
     setOpen(true);
   };
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return;
-      event.preventDefault();
-      setOpened(true);
-      setOpen(true);
-    };
-    addEventListener('keydown', onKeyDown);
-    return () => removeEventListener('keydown', onKeyDown);
-  }, []);
+  useHotkeys('mod+k', open, { preventDefault: true, enableOnFormTags: true, enableOnContentEditable: true });
   return (
     <>
       <button type="button" className={styles['search']} onClick={open}>

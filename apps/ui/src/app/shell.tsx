@@ -4,26 +4,11 @@ import { currentToken, onTokenChange } from '../api/token.js';
 import { PauseBanner } from '../live/pause-banner.js';
 import { StreamNotice } from '../live/stream-notice.js';
 import icon from './icon.svg';
+import { CLUSTER, WORK } from './navigation.js';
 import { SearchButton } from './search-button.js';
+import { Shortcuts } from './shortcuts.js';
 import styles from './shell.module.css';
 import { chooseTheme, chosenTheme, type Theme } from './theme.js';
-
-const WORK = [
-  ['/jobs', 'Jobs'],
-  ['/deployments', 'Deployments'],
-  ['/evaluations', 'Evaluations'],
-  ['/services', 'Services'],
-  ['/variables', 'Variables'],
-  ['/storage', 'Storage'],
-] as const;
-
-const CLUSTER = [
-  ['/clients', 'Machines'],
-  ['/topology', 'Topology'],
-  ['/events', 'Events'],
-  ['/servers', 'Control plane'],
-  ['/access-control', 'Access control'],
-] as const;
 
 /** What every page stands in: the way to the other pages, and how the page is connected to the cluster. */
 export function Shell() {
@@ -43,6 +28,7 @@ export function Shell() {
           <StreamNotice />
           <Caller />
           <ThemeChoice />
+          <Shortcuts />
         </div>
       </header>
       <main id="content" tabIndex={-1} className={styles['main']}>

@@ -17,3 +17,7 @@ export const megabytesInWords = (mib: number): string => bytesInWords(mib * KIB 
 /** Returns a count with its noun: `1 machine`, `3 machines`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+/** Returns a share of a CPU: `250 MHz`, `2.4 GHz`. */
+export const megahertzInWords = (mhz: number): string =>
+  mhz < 1_000 ? `${Math.round(mhz)} MHz` : `${(mhz / 1_000).toFixed(1)} GHz`;

@@ -24,6 +24,7 @@ import { StateOf } from '../../components/status.js';
 import { Waterfall } from '../../components/waterfall.js';
 import { stepsOfAllocation } from '../../components/waterfall-steps.js';
 import { megabytesInWords } from '../../words/sizes.js';
+import { AllocationFigures } from './allocation-figures.js';
 import { relativesOf } from './lineage.js';
 import { TaskLog } from './task-log.js';
 
@@ -100,6 +101,7 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
       </Card>
       <Relatives alloc={alloc} />
       <Tasks alloc={alloc} />
+      {alloc.ClientStatus === 'running' && <AllocationFigures alloc={alloc} />}
       <Logs alloc={alloc} />
       <Events alloc={alloc} />
       {alloc.EvalID !== undefined && (

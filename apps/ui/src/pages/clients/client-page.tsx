@@ -13,6 +13,7 @@ import { Card, PageHead, Section } from '../../components/page.js';
 import { type Column, Rows } from '../../components/rows.js';
 import { StateOf } from '../../components/status.js';
 import { counted, megabytesInWords } from '../../words/sizes.js';
+import { MachineFigures } from './machine-figures.js';
 import { stateOfNode } from './node-list-filter.js';
 
 const route = getRouteApi('/clients/$id');
@@ -51,6 +52,7 @@ function ClientView({ node }: { readonly node: Node }) {
         />
       </Card>
       <Drain node={node} />
+      {node.Status === 'ready' && <MachineFigures node={node} />}
       <Allocations id={node.ID} />
       <Events events={node.Events ?? []} />
       <Drivers drivers={node.Drivers ?? {}} />

@@ -1,7 +1,7 @@
 import { failDeployment, pauseDeployment, promoteDeployment } from '../../api/changes.js';
 import type { Deployment } from '../../api/contract.js';
 import { Action } from '../../components/action.js';
-import { isActive, waitsForPromotion } from './rollout.js';
+import { groupsToPromote, isActive } from './rollout.js';
 
 /** What can be decided about a rollout while it goes on. */
 export function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
@@ -10,7 +10,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
   const reverts = Object.values(TaskGroups).some(({ AutoRevert }) => AutoRevert);
   return (
     <>
-      {waitsForPromotion(deployment) && (
+      {groupsToPromote(deployment).length > 0 && (
         <Action
           needs={{ route: 'promoteDeployment', namespace }}
           label="Promote"

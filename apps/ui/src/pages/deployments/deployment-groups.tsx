@@ -1,9 +1,14 @@
 import type { Deployment, DeploymentState } from '../../api/contract.js';
 import { TimeAgo } from '../../components/clock.js';
 import { type Column, Rows } from '../../components/rows.js';
-import { isActive } from './rollout.js';
+import { Action } from '../../components/action.js';
+import { promoteDeployment } from '../../api/changes.js';
+import { groupsToPromote, isActive } from './rollout.js';
 
-type GroupRow = DeploymentState & { readonly name: string; readonly isActive: boolean };
+interface GroupRow extends DeploymentState {
+  readonly name: string;
+  readonly deployment: Deployment;
+}
 
 const COLUMNS: readonly Column<GroupRow>[] = [
   { title: 'Group', px: 80, share: 2, cell: ({ name }) => name },
@@ -24,19 +29,35 @@ const COLUMNS: readonly Column<GroupRow>[] = [
     extra: true,
     px: 90,
     align: 'right',
-    cell: ({ RequireProgressBy, isActive: active }) => (active ? <TimeAgo time={RequireProgressBy} /> : '—'),
+    cell: ({ RequireProgressBy, deployment }) => (isActive(deployment) ? <TimeAgo time={RequireProgressBy} /> : '—'),
   },
 ];
 
-export const DeploymentGroups = ({ deployment }: { readonly deployment: Deployment }) => (
-  <Rows
-    label="Groups of the deployment"
-    columns={COLUMNS}
-    rows={Object.entries(deployment.TaskGroups).map(([name, state]) => ({
-      ...state,
-      name,
-      isActive: isActive(deployment),
-    }))}
-    keyOf={({ name }) => name}
-  />
-);
+const PROMOTE: Column<GroupRow> = {
+  title: 'Change',
+  px: 92,
+  align: 'right',
+  cell: ({ name, deployment }) =>
+    groupsToPromote(deployment).includes(name) && (
+      <Action
+        needs={{ route: 'promoteDeployment', namespace: deployment.Namespace }}
+        label="Promote"
+        title={`Promote the canaries of ${name}?`}
+        text="They become the version that runs in this group; the other groups still wait."
+        run={() => promoteDeployment(deployment.ID, name)}
+      />
+    ),
+};
+
+/** The groups of a rollout. If several wait for a promotion, each can be promoted by itself. */
+export function DeploymentGroups({ deployment }: { readonly deployment: Deployment }) {
+  const groups = Object.entries(deployment.TaskGroups);
+  return (
+    <Rows
+      label="Groups of the deployment"
+      columns={groupsToPromote(deployment).length > 1 ? [...COLUMNS, PROMOTE] : COLUMNS}
+      rows={groups.map(([name, state]) => ({ ...state, name, deployment }))}
+      keyOf={({ name }) => name}
+    />
+  );
+}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { DeploymentState } from '../../api/contract.js';
-import { isActive, progressOf, waitsForPromotion } from './rollout.js';
+import { groupsToPromote, isActive, progressOf } from './rollout.js';
 
 const group = (of: Partial<DeploymentState>) =>
   ({
@@ -23,8 +23,10 @@ it('counts what is healthy of what is wanted: the canaries until they are promot
 
 it('waits for somebody only while it goes on and nothing promotes by itself', () => {
   const web = group({ DesiredCanaries: 1 });
-  expect(waitsForPromotion({ Status: 'running', TaskGroups: { web } })).toBe(true);
-  expect(waitsForPromotion({ Status: 'failed', TaskGroups: { web } })).toBe(false);
-  expect(waitsForPromotion({ Status: 'running', TaskGroups: { web: { ...web, AutoPromote: true } } })).toBe(false);
+  const db = group({});
+  expect(groupsToPromote({ Status: 'running', TaskGroups: { web, db, api: web } })).toEqual(['web', 'api']);
+  expect(groupsToPromote({ Status: 'failed', TaskGroups: { web } })).toEqual([]);
+  expect(groupsToPromote({ Status: 'running', TaskGroups: { web: { ...web, AutoPromote: true } } })).toEqual([]);
+  expect(groupsToPromote({ Status: 'running', TaskGroups: { web: { ...web, Promoted: true } } })).toEqual([]);
   expect(isActive({ Status: 'successful' })).toBe(false);
 });

@@ -4,12 +4,13 @@ const ACTIVE: readonly string[] = ['running', 'paused', 'blocked', 'unblocking',
 
 export const isActive = ({ Status }: Pick<Deployment, 'Status'>): boolean => ACTIVE.includes(Status);
 
-/** Says whether somebody has to decide about canaries. */
-export const waitsForPromotion = (deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): boolean =>
-  isActive(deployment) &&
-  Object.values(deployment.TaskGroups).some(
-    ({ DesiredCanaries, Promoted, AutoPromote }) => DesiredCanaries > 0 && !Promoted && !AutoPromote,
-  );
+/** Returns the groups about whose canaries somebody has to decide. */
+export const groupsToPromote = (deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): readonly string[] =>
+  isActive(deployment)
+    ? Object.entries(deployment.TaskGroups)
+        .filter(([, { DesiredCanaries, Promoted, AutoPromote }]) => DesiredCanaries > 0 && !Promoted && !AutoPromote)
+        .map(([name]) => name)
+    : [];
 
 /** Returns the progress of a rollout over all groups. */
 export function progressOf({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): {

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { dispatchJob, evaluateJob, launchPeriodicJob, scaleGroup, startJob, stopJob } from '../../api/changes.js';
 import type { Job } from '../../api/contract.js';
 import { Action } from '../../components/action.js';
+import { RestartJob } from './restart/restart-job.js';
 import { EditJobLink } from './edit-job-link.js';
 import { objectAddress, type ObjectName } from '../../app/object-address.js';
 
@@ -39,6 +40,7 @@ export function JobActions({ name, job }: OfJob) {
       {!job.ParameterizedJob && !job.Periodic && job.Type !== 'system' && job.Type !== 'sysbatch' && (
         <Scale name={name} job={job} />
       )}
+      {!job.ParameterizedJob && !job.Periodic && <RestartJob name={name} job={job} />}
       {!job.ParameterizedJob && !job.Periodic && (
         <Action
           needs={{ route: 'evaluateJob', namespace: name.namespace }}
