@@ -10,6 +10,7 @@ export { DeregisterJob } from './jobs/deregister-job.js';
 export { DispatchJob } from './jobs/dispatch-job.js';
 export { type EvaluateOptions, EvaluateJob } from './jobs/evaluate-job.js';
 export { ForceLaunch } from './jobs/force-launch.js';
+export { DriverConfigurations } from './jobs/driver-configurations.js';
 export { JobAdmission } from './jobs/job-admission.js';
 export { PlanJob } from './jobs/plan-job.js';
 export { type JobLookup, type Registered, RegisterJob } from './jobs/register-job.js';

@@ -2,6 +2,7 @@ export type { Json, JsonObject } from './decoding/json.js';
 export type { FileAccess } from './functions/file-functions.js';
 export { MAX_SOURCE_BYTES } from './limits.js';
 export { type AgentConfig, parseAgentConfig, type PluginConfig } from './parse-agent-config.js';
+export { type ConfigFaultOfTask, placedConfigFaults } from './config-places.js';
 export { type JobSource, type ParsedJob, parseJob, type TextFile } from './parse-job.js';
 export { type JsonProfile, type LiteralBlock, type LiteralBody, parseLiteralFile } from './parse-literal-file.js';
 export { parseNamespace, parseNodePools, parseVariable } from './parse-place.js';

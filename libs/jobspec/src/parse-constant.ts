@@ -5,6 +5,7 @@ import { typeFrom } from './evaluation/type-expression.js';
 import { ANY, type Type } from './evaluation/type.js';
 import type { Value } from './evaluation/value.js';
 import { functionTable } from './functions/functions.js';
+import { SCHEMA_FUNCTIONS } from './functions/schema-functions.js';
 import { parseExpression } from './syntax/body-parser.js';
 import { SourceText } from './syntax/source-text.js';
 
@@ -14,7 +15,8 @@ import { SourceText } from './syntax/source-text.js';
  * @throws JobspecError
  */
 export function parseConstant(text: string, functions: ReadonlySet<string>): Value {
-  const table = new Map([...functionTable(undefined)].filter(([name]) => functions.has(name)));
+  const known = [...functionTable(undefined), ...Object.entries(SCHEMA_FUNCTIONS)];
+  const table = new Map(known.filter(([name]) => functions.has(name)));
   return new Evaluator(table, new StepBudget()).evaluate(parseExpression(new SourceText('literal', text)), Scope.EMPTY);
 }
 

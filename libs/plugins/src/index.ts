@@ -1,9 +1,17 @@
 export { API_VERSIONS, ApiVersionError, commonApiVersion, compareVersions } from './api-version.js';
 export { attributeFault, attributeText } from './attribute.js';
 export { BaseClient, type PluginInfo, type PluginKind } from './base-client.js';
+export { builtInConfigFaults, isBuiltIn } from './built-in/built-in-configs.js';
+export type { CheckedConfig } from './built-in/config-shape.js';
+export { checkDockerConfig, type DockerConfig, type DockerMount } from './built-in/docker-config.js';
+export { checkExecConfig, type ExecConfig } from './built-in/exec-config.js';
+export { checkMockConfig } from './built-in/mock-config.js';
+export { checkRawExecConfig, type RawExecConfig } from './built-in/raw-exec-config.js';
+export { type ConfigFault, isInterpolated } from './config-fault.js';
 export { ConfigError } from './config-schema/config-decoder.js';
 export { ConfigSchema } from './config-schema/config-schema.js';
 export type { SpecMessage } from './config-schema/spec-message.js';
+export { specText } from './config-schema/spec-text.js';
 export { DeviceClient } from './device-client.js';
 export { DriverClient, type InspectedTask, type StartedTask } from './driver-client.js';
 export { PluginError, PluginShutDownError } from './errors.js';

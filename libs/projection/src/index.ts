@@ -33,6 +33,7 @@ export type { KeyringReads } from './reading/keyring-reads.js';
 export type { VariableListOptions, VariableReads } from './reading/variable-reads.js';
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
 export * from './reading/read-model.js';
+export { MAX_DRIVER_SCHEMAS } from './reading/decision-reads.js';
 export { appliedMark } from './reading/applied-mark.js';
 export type { RecordedVerdict } from './reading/recorded-verdict.js';
 export { MAX_RETRIED_AT_ONCE, type Retried, type SetAside, SetAsideRows } from './set-aside/retry-set-aside.js';

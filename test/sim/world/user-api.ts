@@ -5,6 +5,7 @@ import {
   DeregisterJob,
   type DeregisterOptions,
   DispatchJob,
+  DriverConfigurations,
   EvaluateJob,
   type EvaluateOptions,
   ForceLaunch,
@@ -109,7 +110,8 @@ export class UserApi {
     this.calls = new RetryingRpc(rpc, clock, timers);
     this.asUser = new UserRpc(rpc, EVERYBODY_CALLS);
     this.inquiry = new BrokerInquiry(this.calls);
-    const admission = new JobAdmission(NO_LIMITS);
+    const machines = { driverSchemas: async () => [] }; // no machine has a plugin
+    const admission = new JobAdmission(NO_LIMITS, new DriverConfigurations(machines, clock));
     const writer = new TransactionWriter({ log: this.writer, clock, newId, region: regions.own, caughtUp: readable });
     const jobs = new CurrentJobs(log, {
       job: (namespace, id) => lookup.job(namespace, id),

@@ -175,6 +175,8 @@ export interface DriverFingerprint {
   readonly health: DriverHealth;
   readonly description: string;
   readonly attributes: Readonly<Record<string, string>>;
+  /** The schema of the tasks' `config` for the servers (PG-47); absent for built-in drivers. */
+  readonly taskConfigSchema?: string;
 }
 
 /**

@@ -9,12 +9,12 @@ import {
   type ExitResult,
   StartError,
   type TaskConfig,
-  TaskConfigError,
   type TaskHandle,
   TaskNotFoundError,
 } from './driver.js';
 import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 import { mockExec } from './mock-exec.js';
+import { mockConfigMembers } from './task-config.js';
 import { resourceUsage } from './process-usage.js';
 
 /** Upper limit of the simulated memory usage (AG-265). */
@@ -75,7 +75,7 @@ export class MockDriver implements Driver {
   }
 
   validate(config: TaskConfig): void {
-    knownKeysOnly(config.config);
+    mockConfigMembers(config.config);
   }
 
   prepare(config: TaskConfig): TaskHandle {
@@ -219,34 +219,6 @@ export class MockDriver implements Driver {
 
 function exitResult(config: MockConfig, over: Partial<ExitResult>): ExitResult {
   return { ExitCode: config.exitCode, Signal: config.exitSignal, OOMKilled: false, Err: config.exitErrMsg, ...over };
-}
-
-const KEYS = new Set([
-  'run_for',
-  'exit_code',
-  'exit_signal',
-  'exit_err_msg',
-  'signal_error',
-  'stdout_string',
-  'stdout_repeat',
-  'stdout_repeat_duration',
-  'stderr_string',
-  'stderr_repeat',
-  'stderr_repeat_duration',
-  'start_error',
-  'start_error_recoverable',
-  'start_block_for',
-  'kill_after',
-  'plugin_exit_after',
-  'driver_ip',
-  'driver_advertise',
-  'driver_port_map',
-  'exec_command',
-]);
-
-function knownKeysOnly(config: Readonly<Record<string, unknown>>): void {
-  for (const key of Object.keys(config))
-    if (!KEYS.has(key)) throw new TaskConfigError(`unknown key "${key}" in the configuration of mock_driver`);
 }
 
 /** @throws StartError for a malformed duration or port map */

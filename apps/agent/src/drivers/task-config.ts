@@ -1,24 +1,25 @@
-import { z } from 'zod';
+import {
+  type CheckedConfig,
+  checkDockerConfig,
+  checkExecConfig,
+  checkMockConfig,
+  checkRawExecConfig,
+  type DockerConfig,
+  type ExecConfig,
+  type RawExecConfig,
+} from '@waybill/plugins';
 import { TaskConfigError } from './driver.js';
 
-/** Parses a list of strings. It converts numbers and booleans, because job files contain `args = ["--port", 8080]`. */
-export const texts = z.array(z.union([z.string(), z.number(), z.boolean()], 'a string is wanted').transform(String));
+type Given = Readonly<Record<string, unknown>>;
 
-/** Parses a task's configuration with its driver's schema (AG-104). @throws TaskConfigError that names every problem */
-export function checkedConfig<S extends z.ZodType>(
-  driver: string,
-  schema: S,
-  config: Readonly<Record<string, unknown>>,
-): z.output<S> {
-  const parsed = schema.safeParse(config);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map(
-        (key) => `unknown key "${[...issue.path, key].join('.')}" in the configuration of ${driver}`,
-      );
-    const at = issue.path.join('.');
-    return [issue.message.startsWith(at) && at !== '' ? issue.message : `${at}: ${issue.message}`];
-  });
-  throw new TaskConfigError(problems.join('; '));
+// Each function parses a task's configuration with its driver's shape (AG-104). @throws TaskConfigError with all faults
+
+export const dockerConfig = (config: Given): DockerConfig => accepted(checkDockerConfig(config));
+export const execConfig = (config: Given): ExecConfig => accepted(checkExecConfig(config));
+export const mockConfigMembers = (config: Given): Given => accepted(checkMockConfig(config));
+export const rawExecConfig = (config: Given): RawExecConfig => accepted(checkRawExecConfig(config));
+
+function accepted<T>(checked: CheckedConfig<T>): T {
+  if (checked.faults) throw new TaskConfigError(checked.faults.map(({ message }) => message).join('; '));
+  return checked.config;
 }

@@ -6,6 +6,7 @@ import {
   type NodePool,
 } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import { DriverConfigurations } from './driver-configurations.js';
 import { type AdmissionLookup, JOB_MAX_COUNT, JobAdmission } from './job-admission.js';
 
 const LIMITS = {
@@ -14,6 +15,9 @@ const LIMITS = {
   EnabledNetworkModes: null,
   DisabledNetworkModes: null,
 };
+
+/** No machine has a plugin. */
+const CONFIGURATIONS = new DriverConfigurations({ driverSchemas: async () => [] }, { nowMs: () => 1 });
 
 function admission(
   Capabilities: Namespace['Capabilities'] = null,
@@ -27,13 +31,13 @@ function admission(
     nodePool: async (Name) => (Name === 'default' ? ({ Name } as NodePool) : undefined),
     schedulerConfiguration: async () => config,
   };
-  return new JobAdmission(lookup, { vault, consul: {} });
+  return new JobAdmission(lookup, CONFIGURATIONS, { vault, consul: {} });
 }
 
 /** Uses `docker` and may take more memory than it reserves. */
 function submitted(over: object = {}, Namespace = 'team') {
   const Resources = { MemoryMB: 100, MemoryMaxMB: 200 };
-  const Tasks = [{ Name: 'task', Driver: 'docker', Resources }];
+  const Tasks = [{ Name: 'task', Driver: 'docker', Config: { image: 'i' }, Resources }];
   const TaskGroups = [{ Name: 'web', Tasks, ...over }];
   const Job = decodeJob({ ID: 'web', Namespace, TaskGroups }, { region: 'global', submitTimeNs: 1 });
   return { Job, warnings: ['of decoding'] };
@@ -58,11 +62,14 @@ describe('what is looked at before a job is written', () => {
     ]);
     expect((await admission().validate(submitted().Job)).errors).toEqual([]);
     // The first transaction of a cluster makes these, and may still be on its way to the read model.
-    const young = new JobAdmission({
-      namespace: async () => undefined,
-      nodePool: async () => undefined,
-      schedulerConfiguration: async () => undefined,
-    });
+    const young = new JobAdmission(
+      {
+        namespace: async () => undefined,
+        nodePool: async () => undefined,
+        schedulerConfiguration: async () => undefined,
+      },
+      CONFIGURATIONS,
+    );
     for (const NodePool of ['', 'default', 'all'])
       expect((await young.validate({ ...submitted({}, 'default').Job, NodePool })).errors.join()).not.toContain(
         'nonexistent',
@@ -75,7 +82,8 @@ describe('what is looked at before a job is written', () => {
 
   it('AU-126: extra claims that the namespace does not offer are warned of', async () => {
     const Identities = [{ Name: 'aws', Audience: ['sts'], TTL: 3_600e9, ExtraClaims: ['team'] }];
-    const { Job } = submitted({ Tasks: [{ Name: 'task', Driver: 'docker', Identities }] });
+    const Config = { image: 'i' };
+    const { Job } = submitted({ Tasks: [{ Name: 'task', Driver: 'docker', Config, Identities }] });
     expect((await admission().validate(Job)).warnings).toEqual([
       'identity "aws" asks for extra claims the namespace does not offer: [team]',
     ]);
@@ -96,6 +104,22 @@ describe('what is looked at before a job is written', () => {
       expect.stringMatching(/^Vault "other" not enabled but used in the job/),
     ]);
     expect((await admission(null, false, { default: identity, other: identity }).validate(Job)).errors).toEqual([]);
+  });
+
+  it('PG-42: a configuration that does not fit its driver is refused, after all else', async () => {
+    const Tasks = [{ Name: 'task', Driver: 'exec', Config: { comand: '/bin/true' } }];
+    const { Job } = submitted({ Count: -1, Tasks });
+    const { errors, configFaults } = await admission().validate(Job);
+    expect(errors.slice(1)).toEqual([
+      'Task group web task task: invalid config of driver "exec": command is required',
+      'Task group web task task: invalid config of driver "exec": unknown key "comand" in the configuration of exec',
+    ]);
+    expect(errors[0]).toMatch(/^Task group web validation failed/);
+    expect(configFaults.map(({ Path }) => Path)).toEqual([['command'], ['comand']]);
+    await expect(admission().admit(submitted({ Tasks }))).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('unknown key "comand"') as string,
+    });
   });
 
   it('API-330: more allocations than one job may have', async () => {

@@ -17,6 +17,7 @@ import {
   type SchedulerConfiguration,
   validateJob,
 } from '@waybill/model';
+import type { DriverConfigurations, TaskConfigFault } from './driver-configurations.js';
 import type { SubmittedJob } from './register-request.js';
 
 /** The largest number of allocations that one job may request (`job_max_count`). */
@@ -29,22 +30,29 @@ export interface AdmissionLookup {
   schedulerConfiguration(): Promise<SchedulerConfiguration | undefined>;
 }
 
+export interface AdmissionResult extends JobValidation {
+  /** The faults of `config` blocks, which are in `errors`, too. */
+  readonly configFaults: readonly TaskConfigFault[];
+}
+
 /**
  * JobAdmission checks a job before it is registered, planned or validated. It first reports what the job's namespace
- * does not allow, then the errors of the job itself (API-347). The existence of its namespace and pool is checked again
- * when the job is written. Cost: three reads of single rows.
+ * does not allow, then the errors of the job itself (API-347), then those of its drivers' configurations (PG-42). The existence of its namespace and pool is checked again
+ * when the job is written. Cost: three reads of single rows, and the reads of DriverConfigurations.
  */
 export class JobAdmission {
   constructor(
     private readonly read: AdmissionLookup,
+    private readonly configurations: Pick<DriverConfigurations, 'faultsOf'>,
     private readonly logins: LoginClusters = NO_LOGIN_CLUSTERS,
   ) {}
 
-  async validate(job: Job): Promise<JobValidation> {
-    const [namespace, nodePool, config] = await Promise.all([
+  async validate(job: Job): Promise<AdmissionResult> {
+    const [namespace, nodePool, config, configFaults] = await Promise.all([
       this.read.namespace(job.Namespace),
       this.read.nodePool(poolOf(job)),
       this.read.schedulerConfiguration(),
+      this.configurations.faultsOf(job),
     ]);
     const { errors, warnings } = validateJob(job, {
       jobMaxCount: JOB_MAX_COUNT,
@@ -54,8 +62,9 @@ export class JobAdmission {
     const limits = namespace ? namespaceLimitProblems(job, namespace) : [];
     const ofClaims = namespace ? extraClaimWarnings(job, namespace) : [];
     return {
-      errors: [...loginErrors(job, this.logins), ...place, ...limits, ...errors],
+      errors: [...loginErrors(job, this.logins), ...place, ...limits, ...errors, ...configFaults.map(faultText)],
       warnings: [...warnings, ...ofClaims],
+      configFaults,
     };
   }
 
@@ -66,6 +75,10 @@ export class JobAdmission {
     return formatWarnings([...ofDecoding, ...warnings]);
   }
 }
+
+/** Describes a fault of a configuration with its task. */
+const faultText = ({ TaskGroup, Task, Driver, Message }: TaskConfigFault): string =>
+  `Task group ${TaskGroup} task ${Task}: invalid config of driver "${Driver}": ${Message}`;
 
 const DEFAULT_POOL = 'default';
 const poolOf = ({ NodePool }: Job): string => NodePool || DEFAULT_POOL;

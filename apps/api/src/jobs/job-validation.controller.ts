@@ -4,8 +4,20 @@ import { Needs } from '../access/needs.decorator.js';
 import { inBody } from '../access/needs.js';
 import { readJsonBody } from '../http/body.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import type { TaskConfigFault } from './driver-configurations.js';
 import { JobAdmission } from './job-admission.js';
 import { RegisterRequests } from './register-request.js';
+
+/** JobValidateResponse is the answer of `/v1/validate/job`. */
+export interface JobValidateResponse {
+  readonly DriverConfigValidated: boolean;
+  readonly ValidationErrors: readonly string[] | null;
+  readonly Error: string;
+  readonly Warnings: string;
+  readonly Index: number;
+  /** The faults of `config` blocks with their places (PG-42); absent if there are none. */
+  readonly ConfigFaults?: readonly TaskConfigFault[];
+}
 
 /**
  * The controller of `/v1/validate/job`, which returns the errors that a registration would return, and writes nothing.
@@ -33,13 +45,14 @@ export class JobValidationController {
   private async validate(request: ApiRequest, reply: ApiReply): Promise<void> {
     const wanted = this.requests.readValidation(readJsonBody(request.body));
     request.access.inNamespace(wanted.Job.Namespace);
-    const { errors, warnings } = await this.admission.validate(wanted.Job);
+    const { errors, warnings, configFaults } = await this.admission.validate(wanted.Job);
     sendJson(request, reply, {
       DriverConfigValidated: true,
       ValidationErrors: errors.length > 0 ? errors : null,
       Error: formatErrors(errors),
       Warnings: formatWarnings([...wanted.warnings, ...warnings]),
+      ...(configFaults.length > 0 && { ConfigFaults: configFaults }),
       Index: 0, // nothing was written
-    });
+    } satisfies JobValidateResponse);
   }
 }

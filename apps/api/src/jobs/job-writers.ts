@@ -1,6 +1,7 @@
 import type { LoginClusters } from '@waybill/model';
 import type { ApiCore } from '../api-core.js';
 import { DeregisterJob } from './deregister-job.js';
+import { DriverConfigurations } from './driver-configurations.js';
 import { JobAdmission } from './job-admission.js';
 import { RegisterJob } from './register-job.js';
 
@@ -15,8 +16,8 @@ export function registerJobOf(core: ApiCore): RegisterJob {
   return new RegisterJob({ writer: writes, jobs, admission: admissionOf(core), read: lookup, newId });
 }
 
-export function admissionOf({ lookup, context: { settings } }: ApiCore): JobAdmission {
-  return new JobAdmission(lookup, loginClustersOf(settings));
+export function admissionOf({ lookup, model, context: { settings, clock } }: ApiCore): JobAdmission {
+  return new JobAdmission(lookup, new DriverConfigurations(model.decisions, clock), loginClustersOf(settings));
 }
 
 /** Returns the clusters of Vault and Consul that jobs may use here (API-351). */

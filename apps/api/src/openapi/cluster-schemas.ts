@@ -122,13 +122,17 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     },
     ['Attributes', 'NodeResources', 'ReservedResources'],
   ),
-  DriverInfo: t.object<DriverInfo>({
-    Attributes: t.maybeMapOf(t.text),
-    Detected: t.flag,
-    Healthy: t.flag,
-    HealthDescription: t.text,
-    UpdateTime: t.time,
-  }),
+  DriverInfo: t.object<DriverInfo>(
+    {
+      Attributes: t.maybeMapOf(t.text),
+      Detected: t.flag,
+      Healthy: t.flag,
+      HealthDescription: t.text,
+      UpdateTime: t.time,
+      TaskConfigSchema: t.text,
+    },
+    ['TaskConfigSchema'],
+  ),
   DrainMetadata: t.object<DrainMetadata>({
     StartedAt: t.time,
     UpdatedAt: t.time,

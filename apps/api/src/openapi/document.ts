@@ -1,5 +1,7 @@
 import { type JobListStub, jobShape, WAYBILL_VERSION, wireSchema } from '@waybill/model';
 import type { AllocFileInfo } from '@waybill/rpc';
+import type { TaskConfigFault } from '../jobs/driver-configurations.js';
+import type { JobValidateResponse } from '../jobs/job-validation.controller.js';
 import { ACCESS_SCHEMAS } from './access-schemas.js';
 import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
 import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
@@ -14,11 +16,11 @@ import {
   flag,
   int,
   type JsonSchema,
+  listOf,
   maybeListOf,
   maybeMapOf,
   nullable,
   object,
-  plain,
   ref,
   text,
   uint,
@@ -60,12 +62,23 @@ const OTHERS: Readonly<Record<string, JsonSchema>> = {
     },
     ['Namespace', 'Meta'],
   ),
-  JobValidateResponse: plain({
-    DriverConfigValidated: flag,
-    ValidationErrors: maybeListOf(text),
-    Error: text,
-    Warnings: text,
-    Index: uint,
+  JobValidateResponse: object<JobValidateResponse>(
+    {
+      DriverConfigValidated: flag,
+      ValidationErrors: maybeListOf(text),
+      Error: text,
+      Warnings: text,
+      Index: uint,
+      ConfigFaults: listOf(ref('TaskConfigFault')),
+    },
+    ['ConfigFaults'],
+  ),
+  TaskConfigFault: object<TaskConfigFault>({
+    TaskGroup: text,
+    Task: text,
+    Driver: text,
+    Path: listOf(text),
+    Message: text,
   }),
   StreamFrame: { type: 'object', properties: { Offset: int, Data: text, File: text, FileEvent: text } },
   AllocFileInfo: object<AllocFileInfo>(

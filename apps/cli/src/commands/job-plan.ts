@@ -6,6 +6,7 @@ import { membersOf, plainOf } from '../terminal/exact-json.js';
 import { causeOf, failed, isInterrupt } from '../failure.js';
 import type { AskingJob } from '../jobs/unmet-requests.js';
 import { JobDiffText } from '../jobs/job-diff-text.js';
+import { placesOf } from '../jobs/config-faults.js';
 import { type JobFile, memberOf, textMember } from '../jobs/job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
 import { dryRunText, type JobPlanAnswer, planExitCode, preemptionTable } from '../jobs/job-plan-text.js';
@@ -42,8 +43,9 @@ async function run(call: Call): Promise<number> {
   const file = await readJobInput(call);
   const regions = regionsOf(file);
   if (regions.length > 0) return planRegions(call, file, regions);
-  const { value, exact } = await plan(call, file).catch((error: unknown) => {
-    throw failed('during plan', error);
+  const { value, exact } = await plan(call, file).catch(async (error: unknown) => {
+    const places = await placesOf(apiOf(call.api, file), file, error);
+    throw places === '' ? failed('during plan', error) : failed('during plan', `${causeOf(error)}${places}`);
   });
   if (call.data) call.data(exact);
   else {

@@ -5,6 +5,7 @@ import type { Call, ServerCommand } from '../command-spec.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 import { type ExactJson, formatExact, membersOf } from '../terminal/exact-json.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
+import { placesOf } from '../jobs/config-faults.js';
 import { type JobFile, memberOf, textMember } from '../jobs/job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
 import { afterRegistration } from '../jobs/job-registered.js';
@@ -57,7 +58,7 @@ async function run(call: Call): Promise<number> {
     return 0;
   }
   const api = apiOf(call.api, file);
-  return registered({ ...call, api }, file, await register(api, request(call, file, enforced)));
+  return registered({ ...call, api }, file, await register(api, file, request(call, file, enforced)));
 }
 
 /** Parses `-check-index` (CL-302). @throws CommandFailure */
@@ -82,14 +83,18 @@ function request({ flags }: Call, { job, submission }: JobFile, enforced: number
 }
 
 /** Registers the job. A refused index has a message of its own (CL-303). @throws CommandFailure */
-async function register(api: ApiClient, body: ExactJson): Promise<{ value: Registered; traceId: string }> {
+async function register(
+  api: ApiClient,
+  file: JobFile,
+  body: ExactJson,
+): Promise<{ value: Registered; traceId: string }> {
   try {
     return await api.put<Registered>('/v1/jobs', body);
   } catch (error) {
     if (isInterrupt(error)) throw error;
     const said = error instanceof AnswerFailure ? error.body : '';
     const enforcing = said.indexOf('Enforcing job modify index');
-    if (enforcing === -1) throw failed('submitting job', causeOf(error));
+    if (enforcing === -1) throw failed('submitting job', `${causeOf(error)}${await placesOf(api, file, error)}`);
     throw new CommandFailure(`${said.slice(enforcing)}\nJob not updated`);
   }
 }

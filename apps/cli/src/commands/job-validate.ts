@@ -3,15 +3,10 @@ import type { ApiClient } from '../server/api-client.js';
 import type { ServerCommand } from '../command-spec.js';
 import { formatExact } from '../terminal/exact-json.js';
 import { isInterrupt } from '../failure.js';
+import { placedFaults, type Validation } from '../jobs/config-faults.js';
 import type { JobFile } from '../jobs/job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
 import { printJobWarnings } from '../jobs/job-warnings.js';
-
-interface Validation {
-  readonly DriverConfigValidated: boolean;
-  readonly Error: string;
-  readonly Warnings: string;
-}
 
 /** Validates a job file at the server, and on the client if that call fails (CL-356). */
 export const command: ServerCommand = {
@@ -29,7 +24,7 @@ export const command: ServerCommand = {
     if (!found.DriverConfigValidated)
       terminal.warn("Driver configuration not validated since connection to Waybill agent couldn't be established.\n");
     if (found.Error !== '') {
-      terminal.error(`Job validation errors:\n${found.Error}`);
+      terminal.error(`Job validation errors:\n${found.Error}${await placedFaults(file, found)}`);
       return 1;
     }
     printJobWarnings(terminal, found.Warnings);

@@ -24,10 +24,11 @@ const ENVIRONMENT_PREFIXES = ['NOMAD_VAR_', 'WAYBILL_VAR_'];
 export function readHclJob(given: string, source: string, flags: ParsedFlags): JobFile {
   const assignments = flags.list('var');
   const environment = variablesOf(process.env);
+  const name = given === '-' ? 'stdin' : path.basename(given);
   try {
     const variableFiles = flags.list('var-file').map(readVariableFile);
     const parsed = parseJob({
-      file: { name: given === '-' ? 'stdin' : path.basename(given), text: source },
+      file: { name, text: source },
       variableFiles,
       environment,
       flags: assignments,
@@ -37,6 +38,7 @@ export function readHclJob(given: string, source: string, flags: ParsedFlags): J
     const job = membersOf(parsed.job);
     return {
       job,
+      name,
       submission: submissionOf(source, parsed, variableFiles, { ...environment, ...assigned(assignments) }),
     };
   } catch (error) {

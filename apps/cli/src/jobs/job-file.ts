@@ -16,6 +16,8 @@ export interface Submission {
 export interface JobFile {
   readonly job: { [member: string]: ExactJson };
   readonly submission: Submission;
+  /** The name of the file in messages. */
+  readonly name: string;
 }
 
 /** Reads the text of a job file (CL-251, JS-10). @throws CommandFailure */

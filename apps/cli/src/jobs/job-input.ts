@@ -44,6 +44,7 @@ export async function readJobInput({ flags, args }: Pick<Call, 'flags' | 'args'>
   if (hasVariables) throw refused;
   return {
     job: jobFromJson(source),
+    name: path,
     submission: { Source: source, Format: 'json', VariableFlags: {}, Variables: '' },
   };
 }

@@ -1,5 +1,6 @@
 import {
   type ClientAllocUpdate,
+  type DriverInfo,
   MAX_OBJECT_ID_BYTES,
   MAX_REGISTRATION_ID_BYTES,
   MAX_SERVICE_TEMPLATE_BYTES,
@@ -125,7 +126,8 @@ const NODE = z.looseObject({
       Healthy: flag,
       HealthDescription: text,
       UpdateTime: time,
-    }),
+      TaskConfigSchema: text.optional(),
+    } satisfies Members<DriverInfo>),
   ),
   CSIControllerPlugins: z.record(text, CSI_PLUGIN),
   CSINodePlugins: z.record(text, CSI_PLUGIN),

@@ -1,4 +1,5 @@
 import {
+  MAX_DRIVER_SCHEMA_CHARS,
   MAX_MACHINE_MESSAGE,
   MAX_NODE_NAME_BYTES,
   MAX_PLUGIN_ID_BYTES,
@@ -41,6 +42,18 @@ describe('what a machine sends that is too long', () => {
     expect(node.Meta['long']?.length).toBeLessThan(long.length);
     expect(Object.keys(node.CSINodePlugins)).toEqual(['disks']);
     expect(node.CSINodePlugins['disks']?.HealthDescription).toBe(cut);
+  });
+
+  it('PG-47: half a schema of a driver would refuse jobs, so one that is too long is left out', () => {
+    const driver = fixtures.aNode().Drivers['mock_driver']!;
+    const schemas = { short: 'x'.repeat(MAX_DRIVER_SCHEMA_CHARS), long };
+    const Drivers = Object.fromEntries(
+      Object.entries(schemas).map(([name, TaskConfigSchema]) => [name, { ...driver, TaskConfigSchema }]),
+    );
+    const cut = withCutTexts(fixtures.aNode({ Drivers: { ...Drivers, mock_driver: driver } })).Drivers;
+    expect(cut['short']?.TaskConfigSchema).toBe(schemas.short);
+    expect(cut['long']?.TaskConfigSchema).toBe('');
+    expect(cut['mock_driver']).not.toHaveProperty('TaskConfigSchema');
   });
 
   it('is a whole number where an amount is not: people’s own SQL reads it as one', () => {

@@ -4,6 +4,7 @@ import {
   cutText,
   cutValues,
   MAX_DATACENTER_BYTES,
+  MAX_DRIVER_SCHEMA_CHARS,
   MAX_MACHINE_MESSAGE,
   MAX_MACHINE_NAME,
   MAX_NODE_NAME_BYTES,
@@ -50,6 +51,8 @@ export function withCutTexts(node: Node): Node {
       ...driver,
       Attributes: cutValues(driver.Attributes),
       HealthDescription: cutText(driver.HealthDescription, MAX_MACHINE_MESSAGE),
+      // Half a schema would refuse jobs, and an empty one refuses none (PG-47).
+      ...((driver.TaskConfigSchema?.length ?? 0) > MAX_DRIVER_SCHEMA_CHARS && { TaskConfigSchema: '' }),
     })),
     CSIControllerPlugins: mapNamed(node.CSIControllerPlugins, MAX_PLUGIN_ID_BYTES, cutHealth),
     CSINodePlugins: mapNamed(node.CSINodePlugins, MAX_PLUGIN_ID_BYTES, cutHealth),

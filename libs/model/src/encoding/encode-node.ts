@@ -1,4 +1,4 @@
-import type { Node, NodeListStub, NodeResources } from '../nodes/node.js';
+import type { DriverInfo, Node, NodeListStub, NodeResources } from '../nodes/node.js';
 import { encodeNetworks, type WireObject } from './wire-object.js';
 
 /**
@@ -28,7 +28,7 @@ export function encodeNodeStub(node: Node, options: { resources?: boolean; os?: 
     SchedulingEligibility: node.SchedulingEligibility,
     Status: node.Status,
     StatusDescription: node.StatusDescription,
-    Drivers: node.Drivers,
+    Drivers: withoutSchemas(node.Drivers),
     HostVolumes: node.HostVolumes,
     LastDrain: node.LastDrain,
     CreateIndex: node.CreateIndex,
@@ -40,6 +40,17 @@ export function encodeNodeStub(node: Node, options: { resources?: boolean; os?: 
     NodeResources: encodeNodeResources(node.NodeResources),
     ReservedResources: node.ReservedResources,
   };
+}
+
+/** Returns drivers without the schemas of their configurations, which would be most of a list. */
+function withoutSchemas(drivers: Node['Drivers']): Node['Drivers'] {
+  if (Object.values(drivers).every(({ TaskConfigSchema }) => TaskConfigSchema === undefined)) return drivers;
+  return Object.fromEntries(Object.entries(drivers).map(([name, driver]) => [name, withoutSchema(driver)]));
+}
+
+function withoutSchema(driver: DriverInfo): DriverInfo {
+  const { Attributes, Detected, Healthy, HealthDescription, UpdateTime } = driver;
+  return { Attributes, Detected, Healthy, HealthDescription, UpdateTime };
 }
 
 function encodeNodeResources(resources: NodeResources): WireObject {

@@ -248,4 +248,11 @@ describe('node', () => {
     expect(stub).not.toHaveProperty('NodeResources');
     expect(encodeNodeStub(sampleNode(), { os: true })['Attributes']).toEqual({ 'os.name': 'debian' });
   });
+
+  it('PG-47: a node has the schemas of its drivers, and a stub does not', () => {
+    const mock = { Attributes: {}, Detected: true, Healthy: true, HealthDescription: 'Healthy', UpdateTime: null };
+    const node = { ...sampleNode(), Drivers: { mock, podman: { ...mock, TaskConfigSchema: '{}' } } };
+    expect(encodeNode(node)['Drivers']).toEqual(node.Drivers);
+    expect(encodeNodeStub(node)['Drivers']).toEqual({ mock, podman: mock });
+  });
 });

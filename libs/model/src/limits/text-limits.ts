@@ -19,6 +19,12 @@ export const MAX_MACHINE_VALUE = 16_384;
  */
 export const MAX_MACHINE_NAME = 255;
 
+/**
+ * Characters of a driver's configuration schema in a node. Each machine has its copy in the memory of every service. The
+ * schema of the largest public driver has less than 8,000.
+ */
+export const MAX_DRIVER_SCHEMA_CHARS = 16_384;
+
 const ELLIPSIS = '…';
 
 /** Returns the text, cut to a length and marked as cut. Characters are never split. */

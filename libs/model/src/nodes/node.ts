@@ -120,6 +120,11 @@ export interface DriverInfo {
   Healthy: boolean;
   HealthDescription: string;
   UpdateTime: string | null;
+  /**
+   * The schema of the `config` block of this driver's tasks as JSON, at most MAX_DRIVER_SCHEMA_CHARS (PG-47). Empty if
+   * the driver has a schema that the machine could not report; absent for the drivers of Waybill itself.
+   */
+  TaskConfigSchema?: string;
 }
 
 export interface NodeHostVolume {

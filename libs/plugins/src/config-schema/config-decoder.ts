@@ -9,13 +9,15 @@ import {
   type Type,
   type Value,
 } from '@waybill/jobspec';
+import type { ConfigFault } from '../config-fault.js';
 import { type ConfigPart, namesOf } from './config-part.js';
 
 /** The `config` block does not fit the plugin's schema (PG-43). The message has one line per fault. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  constructor(readonly faults: readonly string[]) {
-    super(faults.join('\n'));
+
+  constructor(readonly faults: readonly ConfigFault[]) {
+    super(faults.map(({ message }) => message).join('\n'));
   }
 }
 
@@ -35,7 +37,12 @@ interface LabelledBody {
  * A block may come as an object or as a list of objects. Null counts as absent for blocks.
  */
 export class ConfigDecoder {
-  private readonly faults: string[] = [];
+  private readonly faults: ConfigFault[] = [];
+  /** The keys of the blocks that are being decoded. */
+  private path: readonly string[] = [];
+
+  /** @param accepts which values are accepted without a look at their type, and count as null */
+  constructor(private readonly accepts: (given: unknown) => boolean = () => false) {}
 
   /** @throws ConfigError */
   decode(part: ConfigPart, config: Body): Value {
@@ -48,7 +55,7 @@ export class ConfigDecoder {
     const known = new Set(namesOf(part));
     for (const name of Object.keys(body))
       if (!known.has(name))
-        this.faults.push(`Invalid argument name; No argument or block type is named ${JSON.stringify(name)}.`);
+        this.fault(`Invalid argument name; No argument or block type is named ${JSON.stringify(name)}.`, name);
     return this.value(part, body);
   }
 
@@ -86,17 +93,17 @@ export class ConfigDecoder {
     const given = Object.hasOwn(body, name) ? body[name] : undefined;
     if (given === undefined) {
       if (required)
-        this.faults.push(`Missing required argument; The argument "${name}" is required, but no definition was found.`);
+        this.fault(`Missing required argument; The argument "${name}" is required, but no definition was found.`);
       return null;
     }
-    return this.converted(given, type, (reason) => {
+    return this.converted(given, type, [name], (reason) => {
       return `Incorrect attribute value type; Inappropriate value for attribute "${name}": ${reason}.`;
     });
   }
 
   private block({ name, required, nested }: Extract<ConfigPart, { kind: 'block' }>, body: Body): Value {
     const block = this.singleBlock(name, required, body);
-    return block ? this.body(nested, block) : null;
+    return block ? this.inside([name], () => this.body(nested, block)) : null;
   }
 
   private blockAttributes(part: Extract<ConfigPart, { kind: 'block-attributes' }>, body: Body): Value {
@@ -105,7 +112,7 @@ export class ConfigDecoder {
     if (!block) return null;
     const entries = Object.entries(block).map(([key, given]): [string, Value] => [
       key,
-      this.converted(given, type, (reason) => {
+      this.converted(given, type, [name, key], (reason) => {
         return `Invalid attribute value; Invalid value for attribute of "${name}" block: ${reason}.`;
       }),
     ]);
@@ -114,9 +121,9 @@ export class ConfigDecoder {
 
   private singleBlock(name: string, required: boolean, body: Body): Body | undefined {
     const blocks = this.blocks(name, 0, body);
-    if (blocks.length > 1) this.faults.push(`Duplicate ${name} block; Only one block of type "${name}" is allowed.`);
+    if (blocks.length > 1) this.fault(`Duplicate ${name} block; Only one block of type "${name}" is allowed.`, name);
     if (blocks.length === 0 && required)
-      this.faults.push(`Missing ${name} block; A block of type "${name}" is required here.`);
+      this.fault(`Missing ${name} block; A block of type "${name}" is required here.`);
     return blocks[0]?.body;
   }
 
@@ -124,10 +131,10 @@ export class ConfigDecoder {
     const { kind, name, min, max, nested } = part;
     const blocks = this.blocks(name, 0, body);
     if (blocks.length < min)
-      this.faults.push(`Insufficient ${name} blocks; At least ${min} "${name}" blocks are required.`);
+      this.fault(`Insufficient ${name} blocks; At least ${min} "${name}" blocks are required.`, name);
     if (max > 0 && blocks.length > max)
-      this.faults.push(`Too many ${name} blocks; No more than ${max} "${name}" blocks are allowed`);
-    const items = blocks.map((block) => this.body(nested, block.body));
+      this.fault(`Too many ${name} blocks; No more than ${max} "${name}" blocks are allowed`, name);
+    const items = blocks.map((block, at) => this.inside([name, String(at)], () => this.body(nested, block.body)));
     return kind === 'block-list' ? list(items) : blockSet(items);
   }
 
@@ -135,11 +142,12 @@ export class ConfigDecoder {
     const { name, labels, nested } = part;
     const tree = new Map<string, Tree>();
     for (const block of this.blocks(name, labels.length, body)) {
-      const value = this.body(nested, block.body);
+      const value = this.inside([name, ...block.labels], () => this.body(nested, block.body));
       if (!placed(tree, block.labels, value)) {
         const label = block.labels.at(-1) ?? '';
-        this.faults.push(
+        this.fault(
           `Duplicate ${name} block; A block for ${name} "${label}" was already defined. The ${name} labels must be unique.`,
+          name,
         );
       }
     }
@@ -156,8 +164,9 @@ export class ConfigDecoder {
     const bodies = Array.isArray(given) ? (given as unknown[]) : [given];
     return bodies.flatMap((body) => {
       if (!isBody(body)) {
-        this.faults.push(
+        this.fault(
           `Incorrect JSON value type; Either a JSON object or a JSON array is required, representing the contents of one or more "${name}" blocks.`,
+          name,
         );
         return [];
       }
@@ -166,14 +175,28 @@ export class ConfigDecoder {
     });
   }
 
-  private converted(given: unknown, type: Type, fault: (reason: string) => string): Value {
+  private converted(given: unknown, type: Type, path: readonly string[], fault: (reason: string) => string): Value {
+    if (this.accepts(given)) return null;
     try {
       return convert(valueOf(given), type);
     } catch (error) {
       if (!(error instanceof ConversionError)) throw error;
-      this.faults.push(fault(error.message));
+      this.fault(fault(error.message), ...path);
       return null;
     }
+  }
+
+  private inside(keys: readonly string[], decode: () => Value): Value {
+    const outer = this.path;
+    this.path = [...outer, ...keys];
+    const value = decode();
+    this.path = outer;
+    return value;
+  }
+
+  /** Notes a fault. A body that lacks a key is at the path of the body. */
+  private fault(message: string, ...keys: readonly string[]): void {
+    this.faults.push({ path: [...this.path, ...keys], message });
   }
 }
 

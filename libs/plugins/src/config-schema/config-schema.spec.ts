@@ -5,6 +5,7 @@ import { ConfigError } from './config-decoder.js';
 import { MAX_SCHEMA_DEPTH } from './config-part.js';
 import { ConfigSchema } from './config-schema.js';
 import type { SpecMessage } from './spec-message.js';
+import { specText } from './spec-text.js';
 
 interface Vector {
   readonly name: string;
@@ -33,7 +34,7 @@ function outcomeOf({ spec, input }: Vector): string | string[] {
     return hex(ConfigSchema.of(spec).encode(input));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.faults.map(summaryOf).toSorted();
+    return error.faults.map(({ message }) => summaryOf(message)).toSorted();
   }
 }
 
@@ -85,6 +86,60 @@ describe('the configuration of a plugin', () => {
     const schema = ConfigSchema.of(object({ v: attribute('v', 'string') }));
     expect(() => schema.encode(JSON.parse('{"constructor":1}') as Record<string, unknown>)).toThrow(/"constructor"/);
     expect(hex(ConfigSchema.of(object({ constructor: attribute('', 'string') })).encode({}))).toMatch(/c0$/);
+  });
+
+  it('PG-42: faults have places, and a value with ${…} is no fault', () => {
+    const port = object({ to: attribute('', 'number', true) });
+    const schema = ConfigSchema.of(
+      object({
+        image: attribute('', 'string', true),
+        tries: attribute('', 'number'),
+        port: { block_list: { name: 'port', nested: port } },
+        env: { block_attrs: { name: 'env', type: 'number' } },
+        mount: { block_map: { name: 'mount', labels: ['name'], nested: port } },
+      }),
+    );
+    const config = {
+      image: 'i',
+      tries: 'many',
+      port: [{ to: 1 }, { to: 'x', too: 1 }],
+      env: { A: 'a' },
+      mount: { data: {} },
+    };
+    expect(schema.faultsOf(config).map(({ path }) => path.join('/'))).toEqual([
+      'tries',
+      'port/1/too',
+      'port/1/to',
+      'env/A',
+      'mount/data',
+    ]);
+    const later = { image: '${a}', tries: '${b}', port: [{ to: ['${c}'] }], env: { A: '${d}' } };
+    expect(schema.faultsOf(later)).toEqual([]);
+    expect(schema.faultsOf({ tries: '${b}', tri: '${b}' }).map(({ message }) => message)).toEqual([
+      'Invalid argument name; No argument or block type is named "tri".',
+      'Missing required argument; The argument "image" is required, but no definition was found.',
+    ]);
+    expect(() => schema.encode({ image: 'i', tries: '${b}' })).toThrow(/a number is required/);
+  });
+
+  it('PG-47: a schema travels to the servers as text, and refuses the same there', () => {
+    for (const { spec, input } of VECTORS) {
+      const text = specText(spec);
+      expect(text).not.toContain('"required":false');
+      expect(ConfigSchema.fromText(text).faultsOf(input)).toEqual(ConfigSchema.of(spec).faultsOf(input));
+    }
+    const full = { ...attribute('a', 'string'), object: null, block_list: null };
+    expect(specText(object({ a: full }))).toBe('{"object":{"attributes":{"a":{"Attr":{"name":"a","type":"string"}}}}}');
+    const counted = { block_list: { name: 'b', min_items: '0', max_items: '2', nested: full } };
+    expect(specText(counted)).toContain('{"name":"b","max_items":"2",');
+  });
+
+  it('PG-42: a literal that the reference refuses is refused', () => {
+    const literal = (value: string) => () => ConfigSchema.of(object({ v: { literal: { value } } }));
+    expect(literal('hasindex({ a = 1 }, "a")')).toThrow(/must be a list, a map or a tuple, but have object/);
+    expect(literal('hasindex("a", 0)')).toThrow(/must be a list, a map or a tuple, but have string/);
+    expect(literal('int("a")')).toThrow(/number/);
+    expect(literal('parseint("1", 10)')).toThrow(/parseint/);
   });
 
   it('a schema that is nested too deeply is refused', () => {

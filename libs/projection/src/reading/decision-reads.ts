@@ -15,6 +15,17 @@ const KEY_COLUMNS = {
 
 type DecisionTable = keyof typeof KEY_COLUMNS;
 
+/** The largest number of different schemas of one driver that are compared with a job. */
+export const MAX_DRIVER_SCHEMAS = 32;
+
+const DRIVER_SCHEMAS = {
+  name: 'driver_schemas',
+  text: `
+    select distinct d.info ->> 'TaskConfigSchema' as schema
+    from nodes n, lateral (select n.body::json #> array['Drivers', $1::text] as info) d
+    where position($2 in n.body) > 0 and d.info ->> 'Detected' = 'true' limit $3`,
+};
+
 interface PendingRead {
   readonly table: DecisionTable;
   readonly key: readonly string[];
@@ -66,6 +77,19 @@ export class DecisionReads {
 
   schedulerConfiguration(): Promise<SchedulerConfiguration | undefined> {
     return this.find('scheduler_config', SINGLETON_KEY) as Promise<SchedulerConfiguration | undefined>;
+  }
+
+  /**
+   * Returns the different schemas of a driver's configuration that machines have reported, at most MAX_DRIVER_SCHEMAS + 1
+   * (PG-47). Undefined stands for machines that have the driver and report none. Cost: O(nodes); it parses the rows of
+   * those with a driver of this name.
+   */
+  async driverSchemas(driver: string): Promise<(string | undefined)[]> {
+    const { rows } = await this.pool.query<{ schema: string | null }>({
+      ...DRIVER_SCHEMAS,
+      values: [storedText(driver), `${JSON.stringify(driver)}:{`, MAX_DRIVER_SCHEMAS + 1],
+    });
+    return rows.map(({ schema }) => schema ?? undefined);
   }
 
   private find(table: DecisionTable, ...key: readonly string[]): Promise<object | undefined> {

@@ -10,7 +10,7 @@ import {
   isInGroupNetwork,
   relativeSources,
 } from './container-options.js';
-import { dockerConfig } from './docker-config.js';
+import { dockerConfig } from '../task-config.js';
 
 const STRICT: DockerPolicy = { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES };
 const OPEN: DockerPolicy = { ...STRICT, volumes: true, privileged: true };

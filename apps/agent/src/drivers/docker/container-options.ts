@@ -4,7 +4,7 @@ import { boundingCapabilities } from '../capabilities.js';
 import { portVariable } from '../../tasks/task-env.js';
 import { checkVariable } from '../supervised/task-environment.js';
 import { INSIDE, type TaskConfig, TaskConfigError, type TaskDns, type TaskMount, type TaskPort } from '../driver.js';
-import type { DockerConfig, DockerMount } from './docker-config.js';
+import type { DockerConfig, DockerMount } from '@waybill/plugins';
 
 const MB = 1024 * 1024;
 /** Every container carries the ID of its allocation under this label (AG-282). */

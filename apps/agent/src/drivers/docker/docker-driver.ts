@@ -30,7 +30,8 @@ import {
   TASK_LABEL,
 } from './container-options.js';
 import { containerUsage, NO_SAMPLE, type UsageSample } from './container-usage.js';
-import { type DockerConfig, dockerConfig } from './docker-config.js';
+import type { DockerConfig } from '@waybill/plugins';
+import { dockerConfig } from '../task-config.js';
 import { engineAttributes } from './engine-attributes.js';
 import {
   engineAt,

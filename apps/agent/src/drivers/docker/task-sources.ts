@@ -7,7 +7,7 @@ import { EscapesError } from '../../paths/open-directory.store.js';
 import { below } from '../../paths/path-name.js';
 import { type TaskConfig, TaskConfigError, type TaskMount } from '../driver.js';
 import { dnsOf, relativeSources } from './container-options.js';
-import type { DockerConfig } from './docker-config.js';
+import type { DockerConfig } from '@waybill/plugins';
 
 /**
  * Returns the paths on the machine of the relative sources that a job mounts.

@@ -80,6 +80,11 @@ export class DriverHealthWatch {
   private setState(state: DriverFingerprint): void {
     this.last = state;
     this.first.open();
+    this.notify();
+  }
+
+  /** Tells all listeners that something about the driver has changed. */
+  notify(): void {
     for (const listener of this.listeners) listener();
   }
 }

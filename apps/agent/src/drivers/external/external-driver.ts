@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Timers } from '@waybill/model';
+import { type Clock, errorText, MAX_DRIVER_SCHEMA_CHARS, type Timers } from '@waybill/model';
 import {
   type CapabilitiesMessage,
   ConfigError,
@@ -10,6 +10,7 @@ import {
   PluginError,
   type PluginProcess,
   PluginShutDownError,
+  specText,
   type StartedTask,
   status,
   type TaskConfigMessage,
@@ -102,6 +103,10 @@ export class ExternalDriver implements Driver {
   private readonly tasks = new Map<string, ExternalTask>();
   private readonly health: DriverHealthWatch;
   private capabilities: CapabilitiesMessage | undefined;
+  /** The schema for the servers: empty until the plugin has said it, and if it is too long (PG-47). */
+  private reportedSchema = '';
+  /** The last schema that was too long, so that each is logged once. */
+  private longSchema: string | undefined;
   /** The schema of a task that is being prepared, by its paths: each preparation has an object of its own. */
   private readonly schemas = new WeakMap<TaskPaths, ConfigSchema>();
   private readonly stopping = new AbortController();
@@ -144,7 +149,7 @@ export class ExternalDriver implements Driver {
     void this.health.watch();
     void this.watchEvents();
     const answered = new Gate();
-    void this.refreshCapabilities()
+    void this.askedSchema()
       .catch((error: unknown) => {
         this.deps.logger.warn('a driver plugin does not say what it can do', { plugin: this.name, error });
       })
@@ -166,8 +171,8 @@ export class ExternalDriver implements Driver {
     this.health.setUnhealthy(how);
   }
 
-  fingerprint(): Promise<DriverFingerprint> {
-    return this.health.current();
+  async fingerprint(): Promise<DriverFingerprint> {
+    return { ...(await this.health.current()), taskConfigSchema: this.reportedSchema };
   }
 
   onChange(listener: () => void): void {
@@ -330,7 +335,24 @@ export class ExternalDriver implements Driver {
       new DriverClient(process.connection).taskConfigSchema(),
       this.refreshCapabilities(),
     ]);
+    this.reportSchema(schema);
     return schema;
+  }
+
+  private reportSchema(schema: ConfigSchema): void {
+    const text = specText(schema.spec);
+    const isTooLong = text.length > MAX_DRIVER_SCHEMA_CHARS;
+    const reported = isTooLong ? '' : text;
+    if (isTooLong && this.longSchema !== text)
+      this.deps.logger.warn('the schema of a driver plugin is too long, so only machines validate its tasks', {
+        driver: this.name,
+        characters: text.length,
+        most: MAX_DRIVER_SCHEMA_CHARS,
+      });
+    this.longSchema = isTooLong ? text : undefined;
+    if (reported === this.reportedSchema) return;
+    this.reportedSchema = reported;
+    this.health.notify();
   }
 
   private async refreshCapabilities(): Promise<void> {

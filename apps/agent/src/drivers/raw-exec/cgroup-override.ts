@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Mount, readMounts } from '../../allocations/disk/mount-table.store.js';
 import { StartError } from '../driver.js';
 import type { CgroupOverride } from '../supervised/supervised-driver.js';
-import type { RawExecConfig } from './raw-exec-config.js';
+import type { RawExecConfig } from '@waybill/plugins';
 import { below, belowAsText } from '../../paths/path-name.js';
 
 /**

@@ -13,7 +13,7 @@ import { type UserIds, userIds } from '../user-ids.js';
 import { chosenCgroups } from './cgroup-override.js';
 import { allowedVariables, type Denials, refuseUser } from './denials.js';
 import { linkMounts } from './linked-mounts.js';
-import { rawExecConfig } from './raw-exec-config.js';
+import { rawExecConfig } from '../task-config.js';
 
 export interface RawExecOptions extends SupervisionOptions {
   readonly enabled: boolean;

@@ -54,6 +54,7 @@ export function describeDriver(print: DriverFingerprint, nowMs: number): DriverI
     Healthy: print.health === 'healthy',
     HealthDescription: print.description,
     UpdateTime: rfc3339FromMs(nowMs),
+    ...(print.taskConfigSchema !== undefined && { TaskConfigSchema: print.taskConfigSchema }),
   };
 }
 

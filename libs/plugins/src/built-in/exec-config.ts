@@ -1,10 +1,9 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { checkedConfig, texts } from '../task-config.js';
+import { checkConfig, type CheckedConfig, texts } from './config-shape.js';
 
 const list = texts.default([]);
 const mode = z.enum(['private', 'host']).default('private');
-const NAME = 'exec';
 
 /** The keys that an `exec` task's `config` may have (AG-280). */
 const schema = z.strictObject({
@@ -22,7 +21,6 @@ const schema = z.strictObject({
 
 export type ExecConfig = z.output<typeof schema>;
 
-/** @throws TaskConfigError */
-export function execConfig(config: Readonly<Record<string, unknown>>): ExecConfig {
-  return checkedConfig(NAME, schema, config);
-}
+/** Checks the `config` of an `exec` task (AG-280). */
+export const checkExecConfig = (config: Readonly<Record<string, unknown>>): CheckedConfig<ExecConfig> =>
+  checkConfig('exec', schema, config);

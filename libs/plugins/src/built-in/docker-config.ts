@@ -1,13 +1,7 @@
 import { z } from 'zod';
-import { checkedConfig, texts } from '../task-config.js';
+import { block, checkConfig, type CheckedConfig, map, mergeBlocks, texts } from './config-shape.js';
 
 const list = texts.default([]);
-/** Unwraps a block: a job file delivers it as a list with one element. */
-const unwrapSingle = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
-/** Merges several blocks of the same name into one map. */
-const mergeBlocks = (value: unknown): unknown => (Array.isArray(value) ? Object.assign({}, ...value) : value);
-const block = <S extends z.ZodType>(schema: S) => z.preprocess(unwrapSingle, schema).optional();
-const map = z.preprocess(mergeBlocks, z.record(z.string(), z.coerce.string())).default({});
 
 const auth = z.strictObject({
   username: z.string().default(''),
@@ -111,6 +105,6 @@ const schema = z.strictObject({
 export type DockerConfig = z.output<typeof schema>;
 export type DockerMount = DockerConfig['mounts'][number];
 
-/** @throws TaskConfigError */
-export const dockerConfig = (config: Readonly<Record<string, unknown>>): DockerConfig =>
-  checkedConfig('docker', schema, config);
+/** Checks the `config` of a `docker` task (AG-281). */
+export const checkDockerConfig = (config: Readonly<Record<string, unknown>>): CheckedConfig<DockerConfig> =>
+  checkConfig('docker', schema, config);

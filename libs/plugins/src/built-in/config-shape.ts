@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { type ConfigFault, isInterpolated } from '../config-fault.js';
+
+/** Parses a list of strings. It converts numbers and booleans, because job files contain `args = ["--port", 8080]`. */
+export const texts = z.array(textOr('a string is wanted'));
+
+/** The same with one message for whatever is wrong. */
+export const textsOr = (message: string) => z.array(textOr(message), message);
+
+function textOr(message: string) {
+  return z.union([z.string(), z.number(), z.boolean()], message).transform(String);
+}
+
+/** Unwraps a block: a job file delivers it as a list with one element. */
+const unwrapSingle = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+
+export const block = <S extends z.ZodType>(shape: S) => z.preprocess(unwrapSingle, shape).optional();
+
+/** Merges several blocks of the same name into one map. A list with anything else stays as it is. */
+export function mergeBlocks(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const blocks: readonly unknown[] = value;
+  const isBlock = (one: unknown): one is object => typeof one === 'object' && one !== null && !Array.isArray(one);
+  return blocks.every(isBlock) ? Object.fromEntries(blocks.flatMap((one) => Object.entries(one))) : value;
+}
+
+export const map = z.preprocess(mergeBlocks, z.record(z.string(), z.coerce.string())).default({});
+
+/** The result of a check: the configuration as a driver reads it, or all faults. */
+export type CheckedConfig<T> =
+  | { readonly config: T; readonly faults?: never }
+  | { readonly faults: readonly ShapeFault[] };
+
+interface ShapeFault extends ConfigFault {
+  readonly isUnknownKey?: boolean;
+}
+
+/** Checks a configuration by its driver's shape. It reports all faults. */
+export function checkConfig<S extends z.ZodType>(
+  driver: string,
+  shape: S,
+  config: Readonly<Record<string, unknown>>,
+): CheckedConfig<z.output<S>> {
+  const parsed = shape.safeParse(config);
+  if (parsed.success) return { config: parsed.data };
+  return { faults: parsed.error.issues.flatMap((issue) => faultsOf(driver, issue)) };
+}
+
+function faultsOf(driver: string, issue: z.core.$ZodIssue): ShapeFault[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      isUnknownKey: true,
+      message: `unknown key "${[...path, key].join('.')}" in the configuration of ${driver}`,
+    }));
+  const [first] = path;
+  const isNamed = first === undefined || issue.message.startsWith(first);
+  return [{ path, message: isNamed ? issue.message : `${path.join('.')}: ${issue.message}` }];
+}
+
+/**
+ * Whether a fault may vanish when a machine interpolates the configuration: the value at its path, or the nearest value
+ * around it, contains a reference. A key that is missing or unknown stays a fault.
+ */
+export function mayVanish(
+  { path, isUnknownKey = false }: ShapeFault,
+  config: Readonly<Record<string, unknown>>,
+): boolean {
+  if (isUnknownKey) return false;
+  let value: unknown = config;
+  for (const step of path) {
+    if (Array.isArray(value) && value.length === 1 && !Object.hasOwn(value, step)) value = value[0];
+    if (typeof value !== 'object' || value === null) break;
+    if (!Object.hasOwn(value, step)) return false;
+    value = (value as Readonly<Record<string, unknown>>)[step];
+  }
+  return isInterpolated(value);
+}
