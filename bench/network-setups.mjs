@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemTimers } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
-import { AllocationNetworks } from '../apps/agent/dist/networks/allocation-networks.js';
+import { AllocationNetworks, PARALLEL_NETWORKS } from '../apps/agent/dist/networks/allocation-networks.js';
 import { NamedNamespaces } from '../apps/agent/dist/networks/network-namespaces.store.js';
 import { NetworkRecordStore } from '../apps/agent/dist/networks/network-records.store.js';
 import { runProgram } from '../apps/agent/dist/networks/program.transport.js';
@@ -18,6 +18,7 @@ const SINGLE = Number(process.argv[2]);
 const BURST = Number(process.argv[3]);
 const dir = mkdtempSync(path.join(tmpdir(), 'waybill-bench-networks-'));
 let pluginMs = 0;
+let failures = 0;
 
 /** @type {typeof runProgram} */
 const run = async (order) => {
@@ -37,12 +38,13 @@ const networks = new AllocationNetworks({
   readKernelSetting,
   timers: systemTimers,
   random: Math.random,
-  logger: silentLogger,
+  logger: Object.assign(Object.create(silentLogger), { warn: () => failures++, error: () => failures++ }),
   bridge: { name: 'nomad', subnet: '172.26.64.0/20', subnetIPv6: '', hairpin: false },
   pluginDirectories: [PLUGINS],
   configDirectory: '/nonexistent',
   bindsToAddress: false,
   canCheck: () => false,
+  parallel: PARALLEL_NETWORKS,
 });
 
 /** @param {string} allocId @param {number} port */
@@ -76,4 +78,4 @@ const ids = Array.from({ length: BURST }, () => randomUUID());
 const burstMs = await timed(() => Promise.all(ids.map((id, n) => prepare(id, 21_000 + n))));
 const cleanupMs = await timed(() => Promise.all(ids.map((id) => networks.release(id))));
 rmSync(dir, { recursive: true, force: true });
-process.stdout.write(`${JSON.stringify({ singles, burstMs, cleanupMs })}\n`);
+process.stdout.write(`${JSON.stringify({ singles, burstMs, cleanupMs, failures })}\n`);

@@ -6,8 +6,9 @@ import { type Logger, silentLogger } from '@waybill/telemetry';
 import { Gate } from '../waiting/gate.js';
 import type { NetworkOrder } from './allocation-networks.js';
 
-const ADDED = ['ADD loopback', 'ADD bridge', 'ADD firewall', 'ADD portmap'];
-const DELETED = ['DEL portmap', 'DEL firewall', 'DEL bridge', 'DEL loopback'];
+const ADDED = ['ADD bridge', 'ADD firewall', 'ADD portmap'];
+const DELETED = ['DEL portmap', 'DEL firewall', 'DEL bridge'];
+const CHECKED = ['CHECK loopback', 'CHECK bridge', 'CHECK firewall', 'CHECK portmap'];
 const RULE = 'iptables -t filter -C NOMAD-ADMIN -o nomad -d 172.26.64.0/20 -j ACCEPT';
 const MADE = ['make', RULE, ...ADDED];
 const FAILED = end('{"cniVersion":"0.4.0","code":7,"msg":"no luck","details":"today"}', { code: 1 });
@@ -38,10 +39,11 @@ describe('the network of an allocation', () => {
       isReplacement: false,
     });
     expect(machine.whatWasCalled()).toEqual(MADE);
-    const [loopback, bridge, , portmap] = machine.calls.slice(2);
-    expect(loopback!.config).toEqual({ type: 'loopback', name: 'nomad', cniVersion: '0.4.0' });
-    expect(bridge!.config['prevResult']).toEqual(BRIDGE_RESULT);
-    expect(bridge!.config['runtimeConfig']).toBeUndefined();
+    const [bridge, firewall, portmap] = machine.calls.slice(2);
+    expect(bridge!.config).toMatchObject({ type: 'bridge', name: 'nomad', cniVersion: '0.4.0' });
+    expect(bridge!.config['prevResult']).toBeUndefined();
+    expect(firewall!.config['prevResult']).toEqual(BRIDGE_RESULT);
+    expect(firewall!.config['runtimeConfig']).toBeUndefined();
     const mapping = { hostPort: 24_000, containerPort: 8_080 };
     expect(portmap!.config['runtimeConfig']).toEqual({
       portMappings: [
@@ -84,6 +86,29 @@ describe('the network of an allocation', () => {
     expect(warnings.slice(2)).toEqual([expect.stringMatching(/^net\.bridge\.bridge-nf-call-iptables is 0: port/)]);
   });
 
+  it('NW-59: a namespace whose loopback interface is not up gets it from its plugin', async () => {
+    const driver = Object.assign(new FakeNamespaces(), { raisesLoopback: false });
+    const networks = machine.networks({ namespacesOfDrivers: new Map([['docker', driver]]) });
+    await networks.prepare(order({ maker: 'docker' }));
+    expect(machine.whatWasCalled()).toEqual([RULE, 'ADD loopback', ...ADDED]);
+    expect(machine.calls[2]?.config['prevResult']).toEqual(BRIDGE_RESULT);
+    await networks.release('a');
+    expect(machine.whatWasCalled().slice(-3)).toEqual(DELETED);
+    await networks.prepare(order({ allocId: 'b', mode: 'none', maker: 'docker' }));
+    expect(machine.whatWasCalled().at(-1)).toBe('ADD loopback');
+  });
+
+  it('NW-59: all plugins of a configured network are called, also that for the loopback interface', async () => {
+    mkdirSync(path.join(machine.pluginDirectory, 'net.d'));
+    const list = { cniVersion: '0.4.0', name: 'mine', plugins: [{ type: 'loopback' }, { type: 'bridge' }] };
+    writeFileSync(path.join(machine.pluginDirectory, 'net.d/10.conflist'), JSON.stringify(list));
+    const networks = machine.networks();
+    await networks.prepare(order({ mode: 'cni/mine' }));
+    await networks.release('a');
+    const called = ['make', 'ADD loopback', 'ADD bridge', 'DEL bridge', 'DEL loopback', 'remove'];
+    expect(machine.whatWasCalled()).toEqual(called);
+  });
+
   it('NW-41, NW-59: taken down in reverse order, each plugin with the result and the ports', async () => {
     const networks = machine.networks();
     await networks.prepare(order());
@@ -93,7 +118,7 @@ describe('the network of an allocation', () => {
     expect(machine.calls[0]!.config).toMatchObject({ prevResult: BRIDGE_RESULT, runtimeConfig: {} });
     expect([machine.namespaces.size, machine.records.size]).toEqual([0, 0]);
     await networks.release('a');
-    expect(machine.calls).toHaveLength(5);
+    expect(machine.calls).toHaveLength(4);
   });
 
   it('NW-43, NW-45: three attempts with others in between, the first error is told, and nothing is left', async () => {
@@ -114,6 +139,104 @@ describe('the network of an allocation', () => {
     expect(await why).toBe('failed to configure network: plugin type="portmap" failed (add): no luck: today');
     expect(attempts).toBe(3);
     expect([[...machine.namespaces], [...machine.records.keys()]]).toEqual([['b'], ['b']]);
+  });
+
+  describe('NW-45: several at once', () => {
+    /** The plugin `bridge` waits for the test in these namespaces; the latest first. */
+    let waiting: (() => void)[];
+    const ofAdd = (): string[] => machine.whatWasCalled().filter((what) => what === 'ADD bridge');
+    const aPort = (Value: number) => ({ ports: [{ ...order().ports[0]!, Value }] });
+    beforeEach(() => {
+      waiting = [];
+      machine.answer = ({ what }) =>
+        what === 'ADD bridge' ? new Promise((resolve) => waiting.push(() => resolve(machine.goes()))) : machine.goes();
+    });
+    const endAll = async (): Promise<void> => {
+      for (const goOn of waiting.splice(0)) goOn();
+      await machine.time.pass(0);
+    };
+
+    it('the first network of a name is made alone, the next ones side by side up to the limit', async () => {
+      const networks = machine.networks({ parallel: 3 });
+      const made = ['a', 'b', 'c', 'd', 'e'].map((allocId, n) => networks.prepare(order({ allocId, ...aPort(n + 1) })));
+      await machine.time.pass(0);
+      expect(ofAdd()).toHaveLength(1);
+      await endAll();
+      expect(waiting).toHaveLength(3);
+      await endAll();
+      await endAll();
+      expect((await Promise.all(made)).every((one) => one?.status?.Address === '172.26.64.2')).toBe(true);
+    });
+
+    it('after a failure, the next network is made alone again', async () => {
+      const networks = machine.networks({ parallel: 3 });
+      const first = networks.prepare(order());
+      await machine.time.pass(0);
+      await endAll();
+      await first;
+      machine.answer = ({ what }) =>
+        what === 'ADD bridge' ? new Promise((resolve) => waiting.push(() => resolve(FAILED))) : machine.goes();
+      const givenUp = new Gate();
+      const made = ['b', 'c'].map((allocId, n) => networks.prepare(order({ allocId, givenUp, ...aPort(n + 1) })));
+      for (const one of made) one.catch(() => {});
+      await machine.time.pass(0);
+      expect(waiting).toHaveLength(2);
+      await endAll();
+      await machine.time.pass(1_500);
+      expect(waiting).toHaveLength(1);
+      givenUp.open();
+      await endAll();
+      await endAll();
+      for (const one of made) await expect(one).rejects.toThrow('no luck');
+    });
+
+    it('NW-147: rules of an ended allocation go before those of the next one on the same port come', async () => {
+      const networks = machine.networks({ parallel: 3 });
+      const first = networks.prepare(order());
+      await machine.time.pass(0);
+      await endAll();
+      await first;
+      let endDel = (): void => {};
+      machine.answer = ({ what }) =>
+        what === 'DEL portmap' ? new Promise((resolve) => (endDel = () => resolve(end('')))) : machine.goes();
+      machine.calls.length = 0;
+      const released = networks.release('a');
+      await machine.time.pass(0);
+      const next = networks.prepare(order({ allocId: 'b' }));
+      const other = networks.prepare(order({ allocId: 'c', ...aPort(25_000) }));
+      await other;
+      expect(ofAdd()).toHaveLength(1);
+      endDel();
+      await Promise.all([released, next]);
+      const called = machine.calls.map(({ what, env }) => `${what} ${env['CNI_CONTAINERID'] ?? ''}`);
+      expect(called.indexOf('ADD bridge b')).toBeGreaterThan(called.indexOf('DEL bridge a'));
+    });
+
+    it('the calls for one allocation are in order', async () => {
+      const networks = machine.networks({ parallel: 3 });
+      const made = networks.prepare(order({ ports: [] }));
+      await machine.time.pass(0);
+      const released = networks.release('a');
+      await machine.time.pass(0);
+      expect(machine.whatWasCalled().at(-1)).toBe('ADD bridge');
+      await endAll();
+      await Promise.all([made, released]);
+      expect(machine.whatWasCalled().slice(2)).toEqual([...ADDED, ...DELETED, 'remove']);
+    });
+
+    it('the admin chain is looked at once for those that wait for it', async () => {
+      const networks = machine.networks({ parallel: 8 });
+      const first = networks.prepare(order());
+      await machine.time.pass(0);
+      await endAll();
+      await first;
+      machine.calls.length = 0;
+      const made = ['b', 'c', 'd', 'e'].map((allocId, n) => networks.prepare(order({ allocId, ...aPort(n + 1) })));
+      await machine.time.pass(0);
+      await endAll();
+      await Promise.all(made);
+      expect(machine.whatWasCalled().filter((what) => what === RULE)).toHaveLength(2);
+    });
   });
 
   it('NW-45: one that nobody wants any more is not tried again', async () => {
@@ -140,7 +263,7 @@ describe('the network of an allocation', () => {
       .catch((error: Error) => error.message);
     for (let attempt = 0; attempt < 3; attempt++) await machine.time.pass(2_000);
     expect(await why).toBe(`failed to configure network: plugin type="firewall" failed (add): ${reason}`);
-    expect(machine.whatWasCalled().slice(-5)).toEqual([...DELETED, 'remove']);
+    expect(machine.whatWasCalled().slice(-4)).toEqual([...DELETED, 'remove']);
   });
 
   it('a plugin that is not there fails the allocation at once, before anything is changed', async () => {
@@ -187,7 +310,7 @@ describe('an agent that comes back', () => {
     expect(await machine.networks().prepare(order())).toEqual(made);
     expect(machine.calls).toEqual([]);
     expect(await machine.networks({ canCheck: () => true }).prepare(order())).toEqual(made);
-    expect(machine.whatWasCalled()).toEqual(ADDED.map((what) => what.replace('ADD', 'CHECK')));
+    expect(machine.whatWasCalled()).toEqual(CHECKED);
   });
 
   it('NW-38, NW-39: makes anew what is not as it was, and says when it cannot', async () => {
@@ -242,7 +365,7 @@ describe('an agent that comes back', () => {
       machine.calls.length = 0;
       expect(await networks().find('a')).toBeNull();
       expect(await networks().prepare(byDriver)).toMatchObject({ namespace: '/run/engine/2', isReplacement: true });
-      expect(machine.whatWasCalled().slice(0, 4)).toEqual(DELETED);
+      expect(machine.whatWasCalled().slice(0, 3)).toEqual(DELETED);
       expect(machine.calls[0]?.env['CNI_NETNS']).toBe('');
     });
 

@@ -1,4 +1,4 @@
-import { type AllocatedPort, type AllocNetworkStatus, errorText, type Timers } from '@waybill/model';
+import { type AllocatedPort, type AllocNetworkStatus, errorText, SharedRun, type Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { Gate } from '../waiting/gate.js';
 import { pause } from '../waiting/gate.js';
@@ -7,6 +7,7 @@ import { CniPlugins } from './cni/cni-plugins.transport.js';
 import { networkNamed } from './cni/configured-networks.store.js';
 import { NetworkCalls, type NetworkList, type PortMapping } from './cni/network-list.js';
 import { statusOf } from './cni/network-status.js';
+import { NetworkTurns } from './network-turns.js';
 import { type Namespace, NamespaceUnknownError, type NetworkNamespaces } from './network-namespaces.store.js';
 import type { NetworkRecord, NetworkRecords } from './network-record.js';
 import type { RunProgram } from './program.transport.js';
@@ -15,6 +16,12 @@ import { forwardingWarnings, type ReadKernelSetting } from './rules/forwarding.s
 import type { Iptables } from './rules/iptables.transport.js';
 import { removeLeftRules } from './rules/left-rules.js';
 import type { Sandbox } from './task-network.js';
+
+/**
+ * The number of networks that an agent makes or removes at the same time (NW-45). Plugins are bound by the CPU: on two
+ * cores, eight at a time are no faster than four.
+ */
+export const PARALLEL_NETWORKS = 4;
 
 /** The number of attempts to make an allocation's network, and the pause between them in milliseconds (NW-45). */
 export const ADD_ATTEMPTS = 3;
@@ -77,6 +84,8 @@ export interface AllocationNetworksDependencies {
   readonly bindsToAddress: boolean;
   /** Says whether the plugin with this name supports CHECK (NW-53). */
   readonly canCheck: (plugin: string) => boolean;
+  /** The number of networks that are made or removed at the same time (NW-45). */
+  readonly parallel: number;
 }
 
 /** NetworkError says why the network of an allocation cannot be made. People see the reason (AG-81). */
@@ -92,17 +101,25 @@ export class NetworkError extends Error {
  * that an agent ended in the middle. Then the remains are removed, and the network is made again. After a failure the
  * remains are removed as well, so an allocation that cannot have its network leaves nothing behind (NW-43).
  *
- * Changes of the machine happen one at a time (NW-45), because plugins of two allocations would change the same rules.
- * Between two attempts, other allocations have their turn. Cost of one network: a process for the namespace, one for
- * the admin chain and one for each plugin. Memory: nothing lasting.
+ * Changes of several networks run side by side (NW-45), as the protocol of plugins allows: plugins lock the addresses
+ * and the rules that they share. Three things are in order: changes of one allocation; changes with a common port of
+ * the machine, so that rules of an ended allocation go before those of its successor come (NW-147); and networks of one
+ * name until the first is made, because its plugins make the bridge and the chains for all, and after a failure. Between
+ * two attempts, other allocations have their turn. Cost of one network: a process for the namespace, one for the admin
+ * chain and one for each plugin. Memory: the names of networks that were made.
  */
 export class AllocationNetworks {
   private readonly plugins: CniPlugins;
-  private turn: Promise<unknown> = Promise.resolve();
+  private readonly turns: NetworkTurns;
+  /** Names of networks whose bridge and chains are there: the newest attempt to make one has succeeded. */
+  private readonly begunNetworks = new Set<string>();
+  private readonly adminChain: SharedRun;
   private isForwardingChecked = false;
 
   constructor(private readonly deps: AllocationNetworksDependencies) {
     this.plugins = new CniPlugins(deps.run, deps.pluginDirectories);
+    this.turns = new NetworkTurns(deps.parallel);
+    this.adminChain = new SharedRun(() => ensureAdminChain(deps.iptables, deps.bridge));
   }
 
   /**
@@ -114,7 +131,7 @@ export class AllocationNetworks {
     const kept = await this.deps.records.load(order.allocId);
     const there = kept && (await this.awaitNamespace(kept, order.givenUp));
     if (there === 'given up') return null;
-    const before = kept && (await this.runInTurn(() => this.recoverNetwork(kept, there ?? undefined)));
+    const before = kept && (await this.runInTurn(kept, () => this.recoverNetwork(kept, there ?? undefined)));
     if (before && before !== 'gone' && before !== 'misconfigured') return before;
     const record = await this.newRecord(order);
     let first: unknown;
@@ -124,7 +141,7 @@ export class AllocationNetworks {
       try {
         // Providing an image is not part of the turn, so that others need not wait for it.
         await this.makerOf(record).provide?.(order.allocId);
-        const made = await this.runInTurn(() => this.makeOrUndo(record, order.hostname));
+        const made = await this.makeInTurn(record, order.hostname);
         return { ...made, isReplacement: kept?.isReady === true };
       } catch (error) {
         first ??= error;
@@ -156,7 +173,7 @@ export class AllocationNetworks {
   async release(allocId: string): Promise<void> {
     try {
       const record = await this.deps.records.load(allocId);
-      if (record) await this.runInTurn(() => this.undoNetwork(record));
+      if (record) await this.runInTurn(record, () => this.undoNetwork(record));
     } catch (error) {
       this.deps.logger.error(LEAKED, { alloc: allocId, error });
     }
@@ -285,9 +302,10 @@ export class AllocationNetworks {
       const namespace = await maker.make(allocId, hostname);
       await saveRecord({ ...begun, namespace });
       if (!maker.raisesLoopback) await this.raiseLoopback(begun, namespace.path);
-      if (mode === 'bridge') await ensureAdminChain(this.deps.iptables, this.deps.bridge);
+      if (mode === 'bridge') await this.adminChain.requestRun();
       if (list) {
-        const calls = this.networkCalls(begun, list, namespace.path);
+        const needed = maker.raisesLoopback ? withoutLoopback(begun, list) : list;
+        const calls = this.networkCalls(begun, needed, namespace.path);
         const result = await calls.add((found) => saveRecord({ ...record, result: found }));
         await saveRecord({ ...record, result, status: statusOf(result) });
       }
@@ -322,7 +340,7 @@ export class AllocationNetworks {
     const errors: string[] = [];
     if (list) {
       const { isThere, netns } = await this.namespaceToUndo(record);
-      const failed = await this.networkCalls(record, list, netns).del(record.result);
+      const failed = await this.networkCalls(record, withoutLoopback(record, list), netns).del(record.result);
       // Without the namespace, plugins believe that its rules are gone, too. Later namespaces would meet these rules.
       if (failed.length > 0 || !isThere)
         try {
@@ -367,12 +385,40 @@ export class AllocationNetworks {
     return RETRY_MIN_MS + this.deps.random() * RETRY_RANGE_MS;
   }
 
-  private runInTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.turn.then(work);
-    this.turn = done.catch(() => {});
-    return done;
+  /** Makes a network in its turn. The first network of a name, and the next after a failure, begins alone. */
+  private makeInTurn(record: NetworkRecord, hostname: string): Promise<Omit<AllocationNetwork, 'isReplacement'>> {
+    const name = record.list?.name;
+    if (name === undefined) return this.runInTurn(record, () => this.makeOrUndo(record, hostname));
+    const make = async (): Promise<Omit<AllocationNetwork, 'isReplacement'>> => {
+      try {
+        const made = await this.makeOrUndo(record, hostname);
+        this.begunNetworks.add(name);
+        return made;
+      } catch (error) {
+        this.begunNetworks.delete(name);
+        throw error;
+      }
+    };
+    return this.runInTurn(record, make, () => (this.begunNetworks.has(name) ? [] : [`network ${name}`]));
+  }
+
+  /** Runs a change of an allocation's network in its turn. @param more further keys of the change, see NetworkTurns */
+  private runInTurn<T>(
+    { allocId, portMappings }: NetworkRecord,
+    work: () => Promise<T>,
+    more: () => readonly string[] = () => [],
+  ): Promise<T> {
+    const own = [`allocation ${allocId}`, ...new Set(portMappings.map(({ hostPort }) => `port ${hostPort}`))];
+    return this.turns.runInTurn(() => [...own, ...more()], work);
   }
 }
+
+/**
+ * Returns the network without the plugin for the loopback interface, if the network is the agent's own. The interface
+ * is up in a new namespace, and ends with it (NW-59).
+ */
+const withoutLoopback = ({ mode }: NetworkRecord, list: NetworkList): NetworkList =>
+  mode === 'bridge' ? { ...list, plugins: list.plugins.filter(({ type }) => type !== 'loopback') } : list;
 
 const attachmentOf = ({ allocId, args }: NetworkRecord, netns: string) => ({
   containerId: allocId,

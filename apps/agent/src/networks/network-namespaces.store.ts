@@ -1,4 +1,5 @@
 import { mkdir, open, realpath, rm } from 'node:fs/promises';
+import { SharedRun } from '@waybill/model';
 import { isErrno } from '@waybill/processes';
 import { isMountPoint, isPassedOn } from '../allocations/disk/mount-table.store.js';
 import { below, pathName } from '../paths/path-name.js';
@@ -49,9 +50,11 @@ export interface NetworkNamespaces {
 
 /**
  * NamedNamespaces keeps namespaces as files below /var/run/netns. The kernel keeps a namespace as long as its file is
- * mounted. Stateless. Cost of a new one: one process.
+ * mounted. State: whether the directory is being prepared. Cost of a new one: one process.
  */
 export class NamedNamespaces implements NetworkNamespaces {
+  private readonly directoryReady = new SharedRun(() => this.prepareDirectory());
+
   constructor(
     private readonly run: RunProgram,
     private readonly directory = NAMESPACES_DIRECTORY,
@@ -73,7 +76,7 @@ export class NamedNamespaces implements NetworkNamespaces {
   async make(allocId: string): Promise<Namespace> {
     const file = this.pathOf(allocId);
     if (await isMountPoint(file)) return { path: file };
-    await this.prepareDirectory();
+    await this.directoryReady.requestRun();
     await rm(file, { force: true }); // a reset of the machine leaves a plain file (NW-33)
     await (await open(file, 'wx', 0o444)).close();
     try {

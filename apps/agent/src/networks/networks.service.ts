@@ -2,7 +2,7 @@ import type { ServiceContext } from '@waybill/service';
 import { canCheck, fingerprintNetworks, type NetworksOfMachine } from '../machine/fingerprint/networks.js';
 import type { Driver } from '../drivers/driver.js';
 import { below } from '../paths/path-name.js';
-import { AllocationNetworks } from './allocation-networks.js';
+import { AllocationNetworks, PARALLEL_NETWORKS } from './allocation-networks.js';
 import type { BridgeOptions } from './cni/bridge-network.js';
 import { NamedNamespaces } from './network-namespaces.store.js';
 import { NetworkRecordStore } from './network-records.store.js';
@@ -45,6 +45,7 @@ export async function networksOf(
     logger,
     bindsToAddress: Object.keys(settings.WAYBILL_HOST_NETWORKS).length > 0,
     canCheck: (plugin) => canCheck(found.attributes, plugin),
+    parallel: PARALLEL_NETWORKS,
   });
   return { found, allocations };
 }
