@@ -52,6 +52,19 @@ async function start(task: TaskConfig, tell?: (message: string) => void): Promis
   return handle;
 }
 
+/** AG-283: a task that has to stop does not wait for a pull that stalls, and the engine gives the pull up. */
+async function endsWithItsTask(registry: ImageRegistry, task: TaskConfig): Promise<void> {
+  registry.isStalled = true;
+  const stop = new AbortController();
+  const starting = driver.start(task, driver.prepare(task), () => {}, stop.signal);
+  const refused = expect(starting).rejects.toThrow(/was given up, because the task was stopped/);
+  await eventually('the pull stalls', () => registry.stalled > 0, DEADLINE_MS);
+  stop.abort();
+  await refused;
+  await eventually('the engine has given it up', () => registry.stalled === 0, DEADLINE_MS);
+  registry.isStalled = false;
+}
+
 const inspected = ({ allocId }: TaskConfig) => own.engine.docker.getContainer(`web-${allocId}`).inspect();
 
 describe.skipIf(whyNot !== undefined)(`options of docker (${whyNot ?? 'an own dockerd'})`, () => {
@@ -135,6 +148,8 @@ describe.skipIf(whyNot !== undefined)(`options of docker (${whyNot ?? 'an own do
           message: expect.stringMatching(/failed to pull ".*": .*(no basic auth|authentication required|unauthorized)/),
         });
       expect(registry.served).toEqual([]);
+      await endsWithItsTask(registry, aTask({ image, auth }));
+      registry.served.length = 0;
       const missing = aTask({ image: `${host}/shop/web:2`, auth });
       await expect(start(missing)).rejects.toMatchObject({ recoverable: false });
       const task = aTask({ image, auth });

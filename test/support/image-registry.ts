@@ -7,6 +7,10 @@ import { gzipSync } from 'node:zlib';
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
+const TRICKLE_MS = 50;
+/** All but the layer of an image are smaller. */
+const MAX_CONFIG_BYTES = 10_000;
+
 export interface RegistryOptions {
   /** An uncompressed archive of the files of the only image. */
   readonly layer: Buffer;
@@ -24,6 +28,10 @@ export interface RegistryOptions {
 export class ImageRegistry {
   /** Requests with the right password, as method and path. */
   readonly served: string[] = [];
+  /** Whether it sends a layer byte by byte, so that a pull takes hours. */
+  isStalled = false;
+  /** The number of open requests for such layers. */
+  stalled = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -54,6 +62,16 @@ export class ImageRegistry {
         'content-length': found.length,
         'docker-content-digest': digest,
       });
+      if (registry.isStalled && found.length > MAX_CONFIG_BYTES) {
+        registry.stalled++;
+        let sent = 0;
+        // An engine notices that nobody wants the layer when the next byte comes.
+        const trickle = setInterval(() => response.write(found.subarray(sent, ++sent)), TRICKLE_MS);
+        return void response.on('close', () => {
+          clearInterval(trickle);
+          registry.stalled--;
+        });
+      }
       response.end(request.method === 'HEAD' ? undefined : found);
     });
     return registry;

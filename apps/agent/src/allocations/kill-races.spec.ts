@@ -1,6 +1,6 @@
 import { NS_PER_SECOND } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { TaskNotFoundError } from '../drivers/driver.js';
+import { type Driver, StartError, TaskNotFoundError } from '../drivers/driver.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
 
 const killing = (alloc: ReturnType<typeof setup>) =>
@@ -57,6 +57,22 @@ describe('a kill', () => {
       await alloc.time.pass(10 * 60_000);
       expect([stops, alloc.states()]).toEqual([tries, { web: 'dead' }]);
     }
+  });
+
+  it('AG-283: a start that may take minutes is given up', async () => {
+    const alloc = setup([aTask('web', FOREVER)]);
+    const start: Driver['start'] = (_config, _handle, _tell, unwanted) =>
+      new Promise<void>((_resolve, reject) => {
+        unwanted?.addEventListener('abort', () => reject(new StartError('given up')));
+      });
+    Object.assign(alloc.driver, { start });
+    alloc.runner.runAllocation();
+    await alloc.time.pass(60_000);
+    expect(alloc.states()).toEqual({ web: 'pending' });
+    void alloc.runner.kill();
+    await alloc.time.pass(10);
+    expect(alloc.states()).toEqual({ web: 'dead' });
+    expect(alloc.runner.clientUpdate().ClientStatus).toBe('complete');
   });
 
   it('AG-415: an exit while it is put down is its result, and no failure', async () => {

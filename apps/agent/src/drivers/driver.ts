@@ -239,9 +239,16 @@ export interface Driver {
   /**
    * Starts the task and resolves when it runs. Returns the handle that finds the task from now on, if it is another.
    * @param tell receives messages about slow steps, for people.
+   * @param unwanted aborts when the task has to stop. A driver whose start may take minutes then gives it up; the others
+   * may ignore it, because a started task is stopped in the usual way.
    * @throws StartError
    */
-  start(config: TaskConfig, handle: TaskHandle, tell?: (message: string) => void): Promise<TaskHandle | void>;
+  start(
+    config: TaskConfig,
+    handle: TaskHandle,
+    tell?: (message: string) => void,
+    unwanted?: AbortSignal,
+  ): Promise<TaskHandle | void>;
   /**
    * Recovers a task of an earlier run of the agent. Returns false if the task is gone, and true if the driver knows it
    * already (AG-254).

@@ -55,10 +55,16 @@ export class TaskProcess {
   /**
    * Starts the process.
    * @param tell receives the driver's messages
+   * @param unwanted aborts when the task has to stop
    * @throws the driver's error; there may be remains then
    */
-  async start(config: TaskConfig, handle: TaskHandle, tell: (message: string) => void): Promise<void> {
-    this.current = (await this.context.driver.start(config, handle, tell)) ?? handle;
+  async start(
+    config: TaskConfig,
+    handle: TaskHandle,
+    tell: (message: string) => void,
+    unwanted: AbortSignal,
+  ): Promise<void> {
+    this.current = (await this.context.driver.start(config, handle, tell, unwanted)) ?? handle;
     this.up = true;
   }
 

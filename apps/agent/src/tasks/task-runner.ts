@@ -275,7 +275,8 @@ export class TaskRunner implements TaskControl {
     await this.context.allocation.control.save();
     if (this.isUnwanted()) return { kind: 'killed' };
     try {
-      await this.process.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
+      const tell = (message: string): void => this.emit('Driver', { driver_message: message });
+      await this.process.start(config, handle, tell, this.killed.signal);
     } catch (error) {
       this.emit('Driver Failure', { driver_error: errorText(error) });
       await this.process.removeRemains();

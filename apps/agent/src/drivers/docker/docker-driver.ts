@@ -146,7 +146,12 @@ export class DockerDriver implements Driver {
     return { driver: this.name, taskId: config.taskId, startedAtMs: this.options.clock.nowMs(), state };
   }
 
-  async start(task: TaskConfig, handle: TaskHandle, tell: (message: string) => void = () => {}): Promise<void> {
+  async start(
+    task: TaskConfig,
+    handle: TaskHandle,
+    tell: (message: string) => void = () => {},
+    unwanted?: AbortSignal,
+  ): Promise<void> {
     const { taskId } = handle;
     const { policy, agent, mhzPerCore } = this.options;
     const config = dockerConfig(task.config);
@@ -156,6 +161,7 @@ export class DockerDriver implements Driver {
         force: config.force_pull,
         credentials: config.auth && { ...config.auth, serveraddress: config.auth.server_address },
         timeoutMs: pullTimeoutOf(config),
+        ...(unwanted && { unwanted }),
         ...(config.load !== '' && { load: () => this.loadImage(task, config.load) }),
       };
       await this.images.provideImage(taskId, wish, tell);

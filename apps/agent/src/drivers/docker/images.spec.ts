@@ -12,8 +12,15 @@ import {
 
 /** Engine ends its pulls on command. */
 class Engine implements ImageSource {
+  /** Whether its pulls go on after they were given up. */
+  ignoresAbort = false;
   readonly present = new Map<string, { id: string; isFromRegistry: boolean }>();
-  readonly pulls: { image: string; progress: (news: string) => void; end: (error?: Error) => void }[] = [];
+  readonly pulls: {
+    readonly image: string;
+    readonly progress: (news: string) => void;
+    readonly end: (error?: Error) => void;
+    readonly signal: AbortSignal;
+  }[] = [];
 
   async find(image: string) {
     return this.present.get(image);
@@ -21,10 +28,11 @@ class Engine implements ImageSource {
 
   pull(image: string, _: unknown, progress: (news: string) => void, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('aborted')));
+      signal.addEventListener('abort', () => this.ignoresAbort || reject(new Error('aborted')));
       this.pulls.push({
         image,
         progress,
+        signal,
         end: (error) => {
           if (error) return reject(error);
           this.present.set(image, { id: image, isFromRegistry: true });
@@ -113,6 +121,38 @@ describe('images that tasks use', () => {
     const refused = expect(pulled).rejects.toMatchObject({ message, recoverable: true });
     await time.pass(PULL_TIMEOUT_MS);
     await refused;
+  });
+
+  it('AG-283: a task that has to stop does not wait for its pull, and the last one ends it', async () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const [a, b] = [use('a', { unwanted: first.signal }), use('b', { unwanted: second.signal })];
+    await time.pass(0);
+    const givenUp = { name: 'StartError', message: expect.stringContaining('was given up'), recoverable: false };
+    first.abort();
+    await expect(a).rejects.toMatchObject(givenUp);
+    expect(engine.pulls[0]?.signal.aborted).toBe(false);
+    engine.pulls[0]?.progress('1/2 layers');
+    told.length = 0;
+    await time.pass(PULL_NEWS_MS);
+    expect(told).toEqual(['Docker image pull progress: 1/2 layers']);
+    second.abort();
+    await expect(b).rejects.toMatchObject(givenUp);
+    expect(engine.pulls[0]?.signal.aborted).toBe(true);
+  });
+
+  it('AG-283: after a pull that nobody waited for, the next task begins another one', async () => {
+    engine.ignoresAbort = true;
+    const stop = new AbortController();
+    const given = use('a', { unwanted: stop.signal });
+    await time.pass(0);
+    stop.abort();
+    await expect(given).rejects.toThrow('was given up');
+    const next = use('b', { unwanted: new AbortController().signal });
+    await time.pass(0);
+    expect(engine.pulls).toHaveLength(2);
+    engine.pulls[1]?.end();
+    expect(await next).toBe('i:1');
+    expect(told.at(-1)).toBe('Downloading image');
   });
 
   it.each([

@@ -47,6 +47,8 @@ export interface ImageWish {
   readonly force: boolean;
   readonly credentials: Credentials | undefined;
   readonly timeoutMs: number;
+  /** Aborts when the task that waits for the image has to stop. Absent if nobody stops it. */
+  readonly unwanted?: AbortSignal;
   /** Loads the image into the engine, in place of a pull. Absent if the job names no archive. @throws StartError */
   readonly load?: () => Promise<void>;
 }
@@ -54,12 +56,15 @@ export interface ImageWish {
 interface Pull {
   readonly done: Promise<void>;
   readonly listeners: Set<(news: string) => void>;
+  /** Ends the pull. */
+  readonly abort: () => void;
 }
 
 /**
  * Images manages the images that tasks of this machine use (AG-283).
  *
- * States of an image: absent → being pulled (once for any number of waiting tasks) → used → unused → removed after
+ * States of an image: absent → being pulled (once for any number of waiting tasks, and until the last of them has to
+ * stop) → used → unused → removed after
  * UNUSED_IMAGE_MS, unless a task uses it again. Only images from a registry are removed, because an image that was
  * built or loaded on the machine could not be restored. Memory: one entry per used image, one timer per unused image.
  */
@@ -134,25 +139,35 @@ export class Images {
   }
 
   private async awaitPull(wish: ImageWish, tell: (message: string) => void): Promise<void> {
-    const { image, credentials } = wish;
+    const { image, credentials, unwanted } = wish;
     const key = JSON.stringify([image, credentials]);
-    let pull = this.pulls.get(key);
-    if (!pull) {
-      pull = this.startPull(wish);
+    const pull = this.pulls.get(key) ?? this.startPull(wish);
+    const removePull = (): void => {
+      if (this.pulls.get(key) === pull) this.pulls.delete(key);
+    };
+    if (!this.pulls.has(key)) {
       this.pulls.set(key, pull);
-      const removePull = (): void => void this.pulls.delete(key);
       pull.done.then(removePull, removePull);
     }
     tell('Downloading image');
-    pull.listeners.add(tell);
+    const listener = (news: string): void => tell(news);
+    pull.listeners.add(listener);
     try {
-      await pull.done;
+      await unlessAborted(pull.done, unwanted);
     } catch (error) {
+      if (error instanceof GivenUpError) {
+        pull.listeners.delete(listener);
+        if (pull.listeners.size === 0) {
+          removePull(); // a task that wants the image from now on begins a pull of its own
+          pull.abort();
+        }
+        throw new StartError(`the pull of "${image}" was given up, because the task was stopped`);
+      }
       const text = errorText(error);
       const isTransient = error instanceof PullError && error.isTransient;
       throw new StartError(`failed to pull "${image}": ${text}`, isTransient);
     } finally {
-      pull.listeners.delete(tell);
+      pull.listeners.delete(listener);
     }
   }
 
@@ -177,6 +192,27 @@ export class Images {
         cancelNews();
       }
     };
-    return { done: pullOnce(), listeners };
+    return { done: pullOnce(), listeners, abort: () => limit.abort() };
+  }
+}
+
+/** GivenUpError says that nobody waits for a result any more. */
+class GivenUpError extends Error {
+  override readonly name = 'GivenUpError';
+}
+
+/** Returns the result of the work. @throws GivenUpError as soon as the signal aborts, and the error of the work */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  let onAbort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = (): void => reject(new GivenUpError('given up'));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
