@@ -10,6 +10,7 @@ import { NamedNamespaces } from '../apps/agent/dist/networks/network-namespaces.
 import { NetworkRecordStore } from '../apps/agent/dist/networks/network-records.store.js';
 import { runProgram } from '../apps/agent/dist/networks/program.transport.js';
 import { readKernelSetting } from '../apps/agent/dist/networks/rules/forwarding.store.js';
+import { readListeners } from '../apps/agent/dist/networks/rules/listeners.store.js';
 import { Iptables } from '../apps/agent/dist/networks/rules/iptables.transport.js';
 import { Gate } from '../apps/agent/dist/waiting/gate.js';
 
@@ -36,6 +37,7 @@ const networks = new AllocationNetworks({
   records: new NetworkRecordStore(dir, silentLogger),
   iptables: new Iptables(run),
   readKernelSetting,
+  readListeners,
   timers: systemTimers,
   random: Math.random,
   logger: Object.assign(Object.create(silentLogger), { warn: () => failures++, error: () => failures++ }),

@@ -101,13 +101,14 @@ const gets = (from: NetworkMachine, url: string): Promise<string> => eventually(
 const sharedFile = (alloc: Allocation, name: string): string =>
   readFileSync(path.join(cluster.agentDir('box'), 'allocs', alloc.ID, 'alloc/data', name), 'utf8');
 
-async function startAgent(): Promise<void> {
+async function startAgent(over: NodeJS.ProcessEnv = {}): Promise<void> {
   const nats = new URL(cluster.natsUrl);
   const env = {
     WAYBILL_NATS_URL: `nats://${relay}`,
     WAYBILL_CNI_PATH: plugins,
     WAYBILL_CNI_CONFIG_DIR: path.join(cluster.dir, 'networks'),
     WAYBILL_BRIDGE_NETWORK_SUBNET: SUBNET,
+    ...over,
   };
   expect(nats.protocol).toBe('nats:');
   ({ agent } = await cluster.spawnAgent('box', env, machine));
@@ -362,6 +363,26 @@ describe.skipIf(whyNot !== undefined)(`networks of allocations (${whyNot ?? 'rea
     await ended(halfway);
   });
 
+  it('NW-146: a port of the machine on which a program listens leads to the allocation, and the log of the agent says so', async () => {
+    const listener = spawn(...machine.command(BUSYBOX, ['nc', '-l', '-p', '18087']), { stdio: 'ignore' });
+    try {
+      await eventually('it listens', () => machine.run('cat /proc/net/tcp /proc/net/tcp6').includes(':46A7 '));
+      const line = `echo inside > $NOMAD_ALLOC_DIR/data/name; ${server(8_080)}`;
+      const alloc = await cluster.place(nodeId, [shell('raw_exec', line)], {
+        group: network('bridge'),
+        ports: [port('http', 18_087, 8_080)],
+      });
+      await cluster.inStatus(alloc.ID, 'running');
+      expect(await gets(client, `${address}:18087/name`)).toBe('inside\n');
+      const log = readFileSync(path.join(cluster.dir, 'box.log'), 'utf8').split('\n');
+      const warnings = log.filter((entry) => entry.includes('a program of this machine listens'));
+      expect(warnings).toEqual([expect.stringContaining('18087')]);
+      await ended(alloc);
+    } finally {
+      NetworkMachine.signal(listener, 'SIGKILL');
+    }
+  });
+
   it('NW-39: a namespace that was lost is made anew, and what ran in the old one is started again there', async () => {
     await killAgent();
     machine.run(`umount -l /run/netns/${web.ID}`);
@@ -395,6 +416,39 @@ describe.skipIf(whyNot !== undefined)(`networks of allocations (${whyNot ?? 'rea
     expect(cluster.alloc(plain.ID).ClientStatus).toBe('running');
     await ended(plain);
     machine.run(`ip addr del ${replacement} dev cable1 && ip addr add ${old} dev cable1`);
+  });
+
+  it('NW-78, NW-86: with a subnet of IPv6, an allocation has both addresses, and its port is mapped for both; the node tells that a subnet overlaps', async () => {
+    await killAgent();
+    machine.run('ip addr add 172.30.0.1/16 dev cable1 && ip addr add fd13::1/64 dev cable1 nodad');
+    client.run('ip addr add fd13::2/64 dev cable0 nodad');
+    await startAgent({ WAYBILL_BRIDGE_NETWORK_SUBNET_IPV6: 'fd30:64::/64' });
+    const alloc = await cluster.place(
+      nodeId,
+      [shell('raw_exec', `echo six > $NOMAD_ALLOC_DIR/data/name; ${server(8_080)}`)],
+      {
+        group: network('bridge'),
+        ports: [port('http', 18_086, 8_080)],
+      },
+    );
+    const { Address, AddressIPv6 } = (await cluster.inStatus(alloc.ID, 'running')).NetworkStatus!;
+    expect([Address, AddressIPv6]).toEqual([
+      expect.stringMatching(/^172\.30\.64\.\d+$/),
+      expect.stringMatching(/^fd30:64::[0-9a-f]+$/),
+    ]);
+    for (const inside of [Address, AddressIPv6]) expect(await gets(machine, `${inside}:8080/name`)).toBe('six\n');
+    for (const outside of [address, 'fd13::1']) expect(await gets(client, `${outside}:18086/name`)).toBe('six\n');
+    const told = (await cluster.node('box')).Events?.map(({ Message }) => Message);
+    expect(told).toContainEqual(
+      expect.stringMatching(/^bridge_network_subnet 172\.30\.64\.0\/24 overlaps 172\.30\.0\.\d\/16 of cable1/),
+    );
+    await ended(alloc);
+    await eventually('the records are gone', () => records().length === 0);
+    expect(machine.run('find /run/cni -name "*[.:]*[.:]*"')).toBe('');
+    const left = machine.run('ip6tables-save; iptables-save').split('\n');
+    expect(left.filter((rule) => OF_ONE_ALLOCATION.test(rule) || rule.includes('fd30:64::'))).toEqual([
+      expect.stringContaining('-A NOMAD-ADMIN -d fd30:64::/64 -o nomad -j ACCEPT'),
+    ]);
   });
 
   it('a run of these tests that is killed leaves nothing', async () => {

@@ -67,6 +67,26 @@ describe('the network of an allocation', () => {
     expect(portMappings[0]).toMatchObject({ hostIP: '10.1.1.1' });
   });
 
+  it('NW-146: it warns of programs that listen on mapped ports, and once for each port', async () => {
+    const warnings: unknown[] = [];
+    const logger = Object.assign(Object.create(silentLogger) as Logger, {
+      warn: (...all: unknown[]) => warnings.push(all),
+    });
+    let reads = 0;
+    const readListeners = async () => {
+      reads++;
+      return new Set([80, 24_000]);
+    };
+    const networks = machine.networks({ logger, readListeners });
+    await networks.prepare(order({ ports: [] }));
+    await networks.prepare(order({ allocId: 'b', ports: [{ ...order().ports[0]!, Value: 24_001, To: 80 }] }));
+    expect([warnings, reads]).toEqual([[], 1]);
+    await networks.prepare(order({ allocId: 'c' }));
+    expect(warnings).toEqual([
+      [expect.stringMatching(/^a program of this machine listens on a port/), { alloc: 'c', ports: [24_000] }],
+    ]);
+  });
+
   it('NW-85: once, after the first bridged network, it warns of kernel settings that stop packets', async () => {
     const warnings: string[] = [];
     const logger = Object.assign(Object.create(silentLogger) as Logger, {

@@ -14,6 +14,7 @@ import type { RunProgram } from './program.transport.js';
 import { ensureAdminChain } from './rules/admin-chain.js';
 import { forwardingWarnings, type ReadKernelSetting } from './rules/forwarding.store.js';
 import type { Iptables } from './rules/iptables.transport.js';
+import type { ReadListeners } from './rules/listeners.store.js';
 import { removeLeftRules } from './rules/left-rules.js';
 import type { Sandbox } from './task-network.js';
 
@@ -69,6 +70,7 @@ export interface AllocationNetworksDependencies {
   readonly records: NetworkRecords;
   readonly iptables: Iptables;
   readonly readKernelSetting: ReadKernelSetting;
+  readonly readListeners: ReadListeners;
   readonly timers: Timers;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
@@ -114,11 +116,13 @@ export class AllocationNetworks {
   /** Names of networks whose bridge and chains are there: the newest attempt to make one has succeeded. */
   private readonly begunNetworks = new Set<string>();
   private readonly adminChain: SharedRun;
+  private readonly listeners: SharedRun<ReadonlySet<number>>;
   private isForwardingChecked = false;
 
   constructor(private readonly deps: AllocationNetworksDependencies) {
     this.plugins = new CniPlugins(deps.run, deps.pluginDirectories);
     this.turns = new NetworkTurns(deps.parallel);
+    this.listeners = new SharedRun(deps.readListeners);
     this.adminChain = new SharedRun(() => ensureAdminChain(deps.iptables, deps.bridge));
   }
 
@@ -310,6 +314,7 @@ export class AllocationNetworks {
         await saveRecord({ ...record, result, status: statusOf(result) });
       }
       if (mode === 'bridge') await this.checkForwarding();
+      await this.tellHiddenListeners(begun);
       await saveRecord({ ...record, isReady: true });
       return this.allocationNetwork(record, namespace);
     } catch (error) {
@@ -323,6 +328,17 @@ export class AllocationNetworks {
     if (this.isForwardingChecked) return;
     this.isForwardingChecked = true;
     for (const warning of await forwardingWarnings(this.deps.readKernelSetting)) this.deps.logger.warn(warning);
+  }
+
+  /** Logs which programs of the machine nobody reaches any more, because their port leads into the network (NW-146). */
+  private async tellHiddenListeners({ allocId, portMappings }: NetworkRecord): Promise<void> {
+    if (portMappings.length === 0) return;
+    const listening = await this.listeners.requestRun();
+    const ports = [...new Set(portMappings.map(({ hostPort }) => hostPort))].filter((port) => listening.has(port));
+    if (ports.length === 0) return;
+    const message =
+      'a program of this machine listens on a port of an allocation, and others reach the allocation instead';
+    this.deps.logger.warn(message, { alloc: allocId, ports });
   }
 
   private async raiseLoopback(record: NetworkRecord, netns: string): Promise<void> {

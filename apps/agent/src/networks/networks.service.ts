@@ -9,6 +9,7 @@ import { NetworkRecordStore } from './network-records.store.js';
 import { runProgram } from './program.transport.js';
 import { readKernelSetting } from './rules/forwarding.store.js';
 import { Iptables } from './rules/iptables.transport.js';
+import { readListeners } from './rules/listeners.store.js';
 
 export interface Networks {
   readonly found: NetworksOfMachine;
@@ -40,6 +41,7 @@ export async function networksOf(
     records: new NetworkRecordStore(below(dir, 'cni'), logger),
     iptables: new Iptables(runProgram),
     readKernelSetting,
+    readListeners,
     timers,
     random,
     logger,

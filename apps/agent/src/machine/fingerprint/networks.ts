@@ -5,6 +5,7 @@ import { BRIDGE_PLUGINS, type BridgeOptions } from '../../networks/cni/bridge-ne
 import { configuredNetworks } from '../../networks/cni/configured-networks.store.js';
 import { NETWORK_PROGRAMS, PROGRAM_PATH, programOfMachine, type RunProgram } from '../../networks/program.transport.js';
 import { below, entryName } from '../../paths/path-name.js';
+import { type MachineNetwork, networksIn, overlapOf } from './overlaps.js';
 
 /** A plugin that does not report its version within this time counts as missing, milliseconds (NW-52). */
 const VERSION_TIMEOUT_MS = 3_000;
@@ -59,9 +60,31 @@ export async function fingerprintNetworks(options: NetworkFingerprintOptions): P
     events: [
       // An operator who has installed plugins wants to use them. The history of other machines needs no such message.
       ...(noBridge !== undefined && noPlugins === undefined ? [`bridge mode disabled: ${noBridge}`] : []),
+      ...(isOffered ? overlapMessages(options.bridge, await networksHere()) : []),
       ...passedOver.map((file) => `CNI network left out: ${file}`),
     ],
   };
+}
+
+/** Returns a message for each subnet of the bridge that overlaps another network of the machine (NW-78). Pure. */
+export function overlapMessages(bridge: BridgeOptions, networks: readonly MachineNetwork[]): string[] {
+  const { name, subnet, subnetIPv6 } = bridge;
+  return Object.entries({ bridge_network_subnet: subnet, bridge_network_subnet_ipv6: subnetIPv6 }).flatMap(
+    ([option, own]) => {
+      const other = own === '' ? undefined : overlapOf(own, name, networks);
+      if (!other) return [];
+      const advice = `choose another subnet with WAYBILL_${option.toUpperCase()}`;
+      return [`${option} ${own} overlaps ${other.cidr} of ${other.device}, so tasks may not reach both: ${advice}`];
+    },
+  );
+}
+
+/** Returns the networks of the machine's addresses, and of its routes for IPv4. */
+async function networksHere(): Promise<MachineNetwork[]> {
+  const addresses = Object.entries(os.networkInterfaces()).flatMap(([device, found]) =>
+    (found ?? []).flatMap(({ cidr }) => (cidr === null ? [] : [{ device, cidr }])),
+  );
+  return [...addresses, ...networksIn(await textOf('/proc/net/route'))];
 }
 
 /** Returns the machine's resources with the networks besides mode `host`. */
