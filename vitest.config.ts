@@ -58,7 +58,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/!(sim|support)/**/*.test.ts'],
+          include: ['test/!(sim|support|kubernetes)/**/*.test.ts'],
           globalSetup: 'test/support/begun-databases.setup.ts',
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -66,6 +66,17 @@ export default defineConfig({
           // Of a file whose tests wait more than they work, and say so by `concurrent`.
           maxConcurrency: 2,
           isolate: false,
+        },
+      },
+      // A real Kubernetes API server, which `npm run test:kubernetes` builds. Not part of `npm test`.
+      {
+        extends: true,
+        test: {
+          name: 'kubernetes',
+          include: ['test/kubernetes/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 240_000,
+          maxWorkers: 1,
         },
       },
     ],

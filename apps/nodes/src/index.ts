@@ -6,3 +6,4 @@ export { nodesWriter } from './node/nodes-writer.js';
 export { nodes, nodesService } from './nodes.service.js';
 export { AllocQueries } from './allocations/alloc-queries.js';
 export { PreviousDisks } from './allocations/previous-disks.js';
+export { TokenReviewError, TokenReviews } from './introductions/token-review.transport.js';
