@@ -1,8 +1,9 @@
 // Who may connect to NATS (docs/security.md). Prints a user's line, or the server's configuration made of such lines.
 import { readFileSync } from 'node:fs';
-import { AUTH_REQUESTS, issuerKey, userKey } from '@waybill/journal';
-import { eventReader, natsAccounts, natsAdmissions, serviceUser } from '@waybill/rpc';
+import { issuerKey, userKey } from '@waybill/journal';
+import { eventReader, serviceUser } from '@waybill/rpc';
 import { KEYED_SERVICES, keyedServiceUser } from '@waybill/service';
+import { accountsText } from './nats-accounts.mjs';
 
 const USAGE = `usage:
   node scripts/nats-access.mjs service SEED-FILE         the line of Waybill's services, with one key for all
@@ -31,18 +32,6 @@ const isKeyed = (given) => KEYED_SERVICES.some((one) => one === given);
 async function userOf(seedFile, service) {
   const key = await userKey(seedFile);
   return service === undefined ? serviceUser(key) : keyedServiceUser(service, key);
-}
-
-/** @param {any[]} lines @param {any[]} readerLines @returns {string} */
-function accountsText(lines, readerLines) {
-  const users = lines.filter(({ nkey }) => nkey !== undefined);
-  const issuer = lines.find((line) => line.issuer !== undefined)?.issuer;
-  const accounts = `accounts: ${JSON.stringify(natsAccounts(users, readerLines), null, 1)}\n`;
-  if (issuer === undefined) return accounts;
-  // The services that may hear the questions: `nodes`, or those with one key for all.
-  const answering = users.filter(({ permissions }) => permissions?.subscribe.allow.includes(AUTH_REQUESTS) ?? true);
-  const keys = answering.map(({ nkey }) => nkey);
-  return `${accounts}authorization: ${JSON.stringify(natsAdmissions(issuer, keys), null, 1)}\n`;
 }
 
 const [command, file, readers] = process.argv.slice(2);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KubernetesApiServer, type Said } from '../support/kubernetes/api-server.js';
 import { type Manifest, podTemplateOf } from '../support/kubernetes/manifests.js';
 import { productionWithAll } from '../support/kubernetes/overlay-copy.js';
+import { secretsOf } from '../../scripts/kubernetes-secrets.mjs';
 import { objectsOf, render } from '../../scripts/kustomize.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -136,9 +137,15 @@ describe('the overlays, on a real API server', () => {
       expect(may(account, 'create', 'tokenreviews.authentication.k8s.io')).toBe('no');
   });
 
+  it('get their Secrets from the script, which does not replace those that are there', () => {
+    const secrets = secretsOf('waybill', undefined);
+    const create = ['create', '--validate=strict', '-f', '-'];
+    expect(cluster.kubectl(create, secrets)).toMatchObject({ status: 0, err: '' });
+    const again = cluster.kubectl(create, secretsOf('waybill', undefined));
+    expect([again.status, again.err.match(/AlreadyExists/g)?.length]).toEqual([1, secrets.length]);
+  });
+
   it('leave namespaces and the Secrets of their owner when they are deleted', () => {
-    const secret = ['-n', 'waybill', 'create', 'secret', 'generic', 'waybill-acl', '--from-literal=acl.key=x'];
-    expect(cluster.kubectl(secret).status).toBe(0);
     expect(cluster.kubectl(['delete', '--wait=false', '-f', '-'], overlay('production')).status).toBe(0);
     const left = cluster.kubectl(['get', 'secret,namespace', '-n', 'waybill', '-o', 'name']).out.split('\n');
     expect(left).toEqual(

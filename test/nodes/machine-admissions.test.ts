@@ -1,7 +1,10 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { connect as natsConnect, nkeys } from '@nats-io/transport-node';
 import { loadIdentity } from '@waybill/agent';
 import { type RunningServer, startNats } from '@waybill/embedded';
@@ -19,6 +22,7 @@ import {
 import { keyedServiceUser } from '@waybill/service';
 import { fixtures } from '@waybill/state';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../support/cli.js';
 import { TestAuthority } from '../support/certificates.js';
 import { TokenReviewer } from '../support/token-reviewer.js';
 import { eventually } from '../support/wait.js';
@@ -33,6 +37,16 @@ let waybill: WaybillProcesses;
 let authority: TestAuthority;
 let kubernetes: TokenReviewer;
 const links: NatsLink[] = [];
+const joined: ChildProcess[] = [];
+const PROGRAM = fileURLToPath(new URL('../../apps/cli/bin/waybill.js', import.meta.url));
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exit;
+}
+
 const seed = (name: string): string => path.join(dir, `${name}.seed`);
 const logOf = (name: string): string => readFileSync(path.join(waybill.dir, `${name}.log`), 'utf8');
 
@@ -77,6 +91,7 @@ beforeAll(async () => {
 }, 240_000);
 afterEach(() => Promise.all(links.splice(0).map((link) => link.close())));
 afterAll(async () => {
+  await Promise.all(joined.map(ended));
   await waybill?.stop();
   await nats?.stop();
   await kubernetes?.stop();
@@ -266,6 +281,47 @@ describe('a pod on Kubernetes', () => {
     }
     await connectAs(fresh, undefined, 30_000);
   });
+});
+
+describe('a computer outside Kubernetes', () => {
+  it('AU-264, AU-265: joins by the command that the cluster prints, and comes back without its token', async () => {
+    const intro = ['node', 'intro', 'create', `-nats=${nats.url}`, '-node-name=outside', '-ttl=10m'];
+    const { code, out } = await runCli(waybill.api.url, intro);
+    const [, token = ''] =
+      /^waybill agent join -data-dir=waybill-machine -node=outside (waybill-join-\S+)\n$/.exec(out) ?? [];
+    expect([code, token.length > 100]).toEqual([0, true]);
+    const root = path.join(dir, 'outside');
+    const ready = (Name: string) => async () => {
+      const nodes = await api<{ Name: string; Status: string }[]>('GET', '/v1/nodes');
+      return nodes.some((node) => node.Name === Name && node.Status === 'ready');
+    };
+    const join = async (...words: string[]): Promise<ChildProcess> => {
+      const child = spawn(
+        process.execPath,
+        [PROGRAM, 'agent', 'join', `-data-dir=${root}`, '-node=outside', ...words],
+        { stdio: 'ignore', env: { ...process.env, WAYBILL_AGENT_SECRETS_IN_MEMORY: 'false' } },
+      );
+      joined.push(child);
+      await eventually('it is ready', ready('outside'), 120_000);
+      return child;
+    };
+    const first = await join(token);
+    const [tokenFile, seedFile] = [
+      path.join(root, 'agent', 'intro_token.jwt'),
+      path.join(root, 'credentials', 'agent.seed'),
+    ];
+    expect([existsSync(tokenFile), statSync(seedFile).mode & 0o777]).toEqual([false, 0o600]);
+    const [node] = (await api<{ ID: string; Name: string }[]>('GET', '/v1/nodes')).filter(
+      ({ Name }) => Name === 'outside',
+    );
+    expect(readFileSync(path.join(root, 'agent', 'client-id'), 'utf8')).toBe(node?.ID);
+    await ended(first);
+    const down = async () => (await api<{ Status: string }>('GET', `/v1/node/${node?.ID}`)).Status === 'down';
+    await eventually('it is gone', down, 120_000);
+    await ended(await join());
+    const second = await runCli(waybill.api.url, ['node', 'intro', 'create', '-nats=http://127.0.0.1']);
+    expect([second.code, second.err]).toEqual([1, expect.stringContaining('-nats must be an address')]);
+  }, 300_000);
 });
 
 describe('without a nodes service', () => {

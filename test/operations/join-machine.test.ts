@@ -130,11 +130,12 @@ it(
 it('a machine that has not joined, or whose token is none, is told what to do', () => {
   expect(waybill('agent', 'join', `-data-dir=${machineDir}`)).toMatchObject({
     status: 1,
-    stderr: `Error joining: ${machineDir} has not joined a cluster: give it the token that "waybill agent invite" prints\n`,
+    stderr: `Error joining: ${machineDir} has not joined a cluster: give it the token that "waybill agent invite" or "waybill node intro create -nats" prints\n`,
   });
   expect(waybill('agent', 'join', `-data-dir=${machineDir}`, 'waybill-join-nonsense')).toMatchObject({
     status: 1,
-    stderr: 'Error joining: this is no token of "waybill agent invite": copy all of the line that it prints\n',
+    stderr:
+      'Error joining: this is no token of "waybill agent invite" or "waybill node intro create -nats": copy all of the line that it prints\n',
   });
   expect(waybill('agent', 'join', '-data-dir=/proc/nope', 'waybill-join-nonsense').status).toBe(1);
 });

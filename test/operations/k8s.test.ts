@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import { KEYED_SERVICES, readSettings, unprotectedListening } from '@waybill/ser
 import { TestAuthority } from '../support/certificates.js';
 import { type Container, type Manifest } from '../support/kubernetes/manifests.js';
 import { productionWithAll } from '../support/kubernetes/overlay-copy.js';
+import { secretsOf } from '../../scripts/kubernetes-secrets.mjs';
 import { findingsIn } from '../../scripts/kubernetes-schema.mjs';
 import { kustomize, objectsOf, render } from '../../scripts/kustomize.mjs';
 import { filesBelow } from '../../scripts/source-tree.mjs';
@@ -283,6 +285,34 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     expect(
       ofKind('ClusterRoleBinding').map((object) => Object.entries(object).find(([key]) => key === 'subjects')?.[1]),
     ).toEqual([[subject]]);
+  });
+
+  it('needs no Secret in production but those that scripts/kubernetes-secrets.mjs prints', async () => {
+    if (overlay !== 'production') return;
+    const made: Manifest[] = secretsOf('waybill', 'postgres://db.example.com/waybill');
+    const text = JSON.stringify(manifests);
+    const named = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name]) => name ?? '');
+    const needed = [
+      ...named(/"secretName":"([\w-]+)"/g),
+      ...named(/"secretKeyRef":\{[^}]*"name":"([\w-]+)"/g),
+      'waybill-nats-access',
+    ];
+    expect(new Set(made.map(({ metadata }) => metadata.name))).toEqual(new Set(needed));
+    expect(made.flatMap((object) => describeFindings(object))).toEqual([]);
+    const dir = mkdtempSync(path.join(tmpdir(), 'waybill-secrets-'));
+    try {
+      writeFileSync(path.join(dir, 'nats.conf'), readFileSync(path.join(root, 'k8s/base/nats/nats.conf')));
+      const access = made.find(({ metadata }) => metadata.name === 'waybill-nats-access');
+      writeFileSync(path.join(dir, 'accounts.conf'), access?.data?.['accounts.conf'] ?? '');
+      const env = { ...process.env, POD_NAME: 'waybill-nats-0', NATS_MAX_FILE_STORE: '9GB' };
+      const run = spawnSync(await natsServerPath(), ['-t', '-c', path.join(dir, 'nats.conf')], {
+        encoding: 'utf8',
+        env,
+      });
+      expect([run.status, `${run.stdout}${run.stderr}`]).toEqual([0, expect.stringContaining('is valid')]);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('lets the API start, and in production asks its callers for tokens', () => {

@@ -190,15 +190,19 @@ export class ConnectionIssuer {
   }
 }
 
+/** Makes the key of an issuer. The seed is the secret. */
+export function newIssuerKey(): { readonly seed: string; readonly publicKey: string } {
+  const made = nkeys.createAccount();
+  return { seed: new TextDecoder().decode(made.getSeed()), publicKey: made.getPublicKey() };
+}
+
 /**
  * The public key of the issuer whose seed is in the file. If there is no file, it is created with a new seed, readable by
  * its owner only. @throws CredentialsError
  */
 export async function issuerKey(file: string): Promise<string> {
-  const made = nkeys.createAccount();
-  return (await createSeedFile(file, made.getSeed()))
-    ? made.getPublicKey()
-    : (await ConnectionIssuer.read(file)).publicKey;
+  const { seed, publicKey } = newIssuerKey();
+  return (await createSeedFile(file, seed)) ? publicKey : (await ConnectionIssuer.read(file)).publicKey;
 }
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value), 'utf8').toString('base64url');

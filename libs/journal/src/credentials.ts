@@ -49,15 +49,15 @@ export function newUserKey(): { readonly seed: string; readonly publicKey: strin
  * its owner only. @throws CredentialsError
  */
 export async function userKey(file: string): Promise<string> {
-  const made = nkeys.createUser();
-  return (await createSeedFile(file, made.getSeed())) ? made.getPublicKey() : (await readCredentials(file)).publicKey;
+  const made = newUserKey();
+  return (await createSeedFile(file, made.seed)) ? made.publicKey : (await readCredentials(file)).publicKey;
 }
 
 /** Creates a file with a seed, readable by its owner only. @returns whether there was none @throws CredentialsError */
-export async function createSeedFile(file: string, seed: Uint8Array): Promise<boolean> {
+export async function createSeedFile(file: string, seed: string): Promise<boolean> {
   try {
     await makeDirectory(path.dirname(file), { mode: 0o700 });
-    await writeFile(file, `${new TextDecoder().decode(seed)}\n`, { flag: 'wx', mode: 0o600 });
+    await writeFile(file, `${seed}\n`, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;

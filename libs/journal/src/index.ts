@@ -59,6 +59,7 @@ export {
   ConnectionIssuer,
   type ConnectRequest,
   issuerKey,
+  newIssuerKey,
   readConnectRequest,
   type UserPermissions,
 } from './auth-callout.js';

@@ -14,8 +14,15 @@ describe('the token of a machine that joins', () => {
     expect(decodeJoinToken(`${token}\n`)).toEqual(JOIN);
   });
 
+  it('AU-265: may introduce the machine in place of its key', () => {
+    const join = { nats: 'tls://nats.example.com:4222', introduction: 'e30.e30.x-y_z' };
+    expect(decodeJoinToken(encodeJoinToken(join))).toEqual(join);
+  });
+
   it.each([
     ['nothing', ''],
+    ['one with neither key nor introduction', encodeJoinToken({ nats: JOIN.nats, introduction: '' })],
+    ['one with an introduction of several lines', encodeJoinToken({ nats: JOIN.nats, introduction: 'a.b.c\nd' })],
     ['another word', 'hello'],
     ['half of one', encodeJoinToken(JOIN).slice(0, 80)],
     ['one without a key', encodeJoinToken({ ...JOIN, seed: '' })],

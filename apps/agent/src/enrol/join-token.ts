@@ -2,27 +2,40 @@ import { z } from 'zod';
 
 const PREFIX = 'waybill-join-';
 
-const JOIN = z.object({
+const CLUSTER = {
   /** URL of NATS. */
   nats: z.string().regex(/^(nats|tls):\/\/[^\s]+$/),
-  node: z.uuid(),
-  /** The seed of the machine's key at NATS, which is secret. */
-  seed: z.string().regex(/^SU[A-Z2-7]{56}$/),
   /** The certificate of the authority for NATS, in PEM; absent if the system's authorities count. */
   ca: z
     .string()
     .regex(/^-----BEGIN CERTIFICATE-----\n/)
     .optional(),
-});
+};
 
-/** Join contains what a machine needs to join a cluster. */
+const JOIN = z.union([
+  z.object({
+    ...CLUSTER,
+    node: z.uuid(),
+    /** The seed of the machine's key at NATS, which is secret. */
+    seed: z.string().regex(/^SU[A-Z2-7]{56}$/),
+  }),
+  z.object({
+    ...CLUSTER,
+    /** The introduction token by which the services admit the machine (AU-265). The machine makes its own key. */
+    introduction: z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+  }),
+]);
+
+/** Join contains what a machine needs to join a cluster: its key, or a token by which it is admitted. */
 export type Join = Readonly<z.output<typeof JOIN>>;
 
 /** JoinTokenError says that a token is invalid. The message never contains the text. */
 export class JoinTokenError extends Error {
   override readonly name = 'JoinTokenError';
   constructor() {
-    super('this is no token of "waybill agent invite": copy all of the line that it prints');
+    super(
+      'this is no token of "waybill agent invite" or "waybill node intro create -nats": copy all of the line that it prints',
+    );
   }
 }
 

@@ -9,12 +9,14 @@ export interface JoinedMachine {
   readonly seedFile: string;
   /** File with the authority that signed the certificate of NATS. */
   readonly caFile?: string;
+  /** Whether the machine has to prove itself to NATS. */
+  readonly proves: boolean;
 }
 
 /**
  * How to start the agent of a machine that has joined: like `agent -client`, with its own key. @throws CommandFailure
  */
-export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile, caFile }: JoinedMachine): AgentStart {
+export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile, caFile, proves }: JoinedMachine): AgentStart {
   const asClient: AgentFlags = {
     on: (name) => name === 'client' || (flags.has(name) && flags.on(name)),
     given: (name) => flags.given(name),
@@ -28,6 +30,7 @@ export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile, caFile }: J
     env: {
       ...start.env,
       WAYBILL_NATS_CREDENTIALS: seedFile,
+      ...(proves && { WAYBILL_NATS_PROOF: 'true' }),
       ...(caFile !== undefined && { WAYBILL_NATS_CA_FILE: caFile }),
     },
   };

@@ -14,8 +14,8 @@ const TITLE = 'waybill agent join';
 export const command: ServerCommand = {
   usage: '[<token>]',
   description:
-    'Makes this computer a machine of the cluster whose "agent invite" printed the token, and runs its node ' +
-    'agent in the foreground. "-" reads the token from stdin. The directory stores the identity of the machine, ' +
+    'Makes this computer a machine of the cluster whose "agent invite" or "node intro create -nats" printed the ' +
+    'token, and runs its node agent in the foreground. "-" reads the token from stdin. The directory stores the identity of the machine, ' +
     'so later starts need no token.\n\nCtrl-C stops the agent in order; its tasks go on, and the next start takes ' +
     'them up again.',
   flags: [
