@@ -3,7 +3,7 @@
 // first time. KUBERNETES_CACHE names another directory for the programs than ~/.cache/waybill-kubernetes.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { textOf } from './source-tree.mjs';
@@ -67,7 +67,38 @@ function built({ program, version, args }) {
   return file;
 }
 
+/** The definitions of the kinds that components and examples use, in the modules of their projects. */
+const DEFINITIONS = /** @type {const} */ ([
+  [
+    'github.com/prometheus-operator/prometheus-operator@v0.84.0',
+    'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+  ],
+  ['github.com/cert-manager/cert-manager@v1.18.2', 'deploy/crds/crd-certificates.yaml', 'deploy/crds/crd-issuers.yaml'],
+  [
+    'sigs.k8s.io/gateway-api@v1.3.0',
+    'config/crd/standard/gateway.networking.k8s.io_gateways.yaml',
+    'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml',
+  ],
+  ['github.com/argoproj/argo-cd/v3@v3.1.0', 'manifests/crds/application-crd.yaml'],
+]);
+
+/** @param {(typeof DEFINITIONS)[number]} entry @returns {string[]} the files of a module, which Go keeps in its own cache */
+function definitions([module, ...files]) {
+  const run = spawnSync('go', ['mod', 'download', '-json', module], { cwd: tmpdir(), encoding: 'utf8' });
+  const { Dir = '', Error: why } = JSON.parse(run.stdout || '{}');
+  if (Dir !== '') return files.map((file) => path.join(Dir, file));
+  process.stderr.write(`${module} cannot be had: ${why ?? run.stderr}\n`);
+  process.exit(1);
+}
+
 const [etcdFile = '', serverFile = '', helmFile = ''] = PROGRAMS.map(built);
-const env = { ETCD: etcdFile, KUBE_APISERVER: serverFile, HELM: helmFile, TEST_PACKAGES_BUILT: 'true' };
+const env = {
+  ETCD: etcdFile,
+  KUBE_APISERVER: serverFile,
+  HELM: helmFile,
+  DEFINITIONS: DEFINITIONS.flatMap(definitions).join(':'),
+  TEST_PACKAGES_BUILT: 'true',
+};
 const exit = await runVitest(['run', '--project', 'kubernetes', ...process.argv.slice(2)], env);
 process.exitCode = typeof exit === 'number' ? exit : 1;

@@ -44,27 +44,19 @@ const podsOf = (manifests: readonly Manifest[]) =>
     return [{ apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name, namespace }, spec }];
   });
 
-/** A kind of the Prometheus operator or of cert-manager, without its schema. */
-function customKind(group: string, kind: string, plural: string, version: string): object {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, plural, singular: kind.toLowerCase() },
-      versions: [{ name: version, served: true, storage: true, schema }],
-    },
-  };
-}
-const CUSTOM_KINDS = [
-  customKind('monitoring.coreos.com', 'PodMonitor', 'podmonitors', 'v1'),
-  customKind('monitoring.coreos.com', 'PrometheusRule', 'prometheusrules', 'v1'),
-  customKind('cert-manager.io', 'Certificate', 'certificates', 'v1'),
-  customKind('cert-manager.io', 'Issuer', 'issuers', 'v1'),
-];
+/** The definitions of custom kinds that components and examples use, as their projects publish them. */
+const definitions = (): Manifest[] =>
+  (process.env['DEFINITIONS'] ?? '').split(':').flatMap((file) => {
+    const objects: Manifest[] = objectsOf(readFileSync(file, 'utf8'));
+    // The labels of some are those of a chart's template.
+    return objects.map((object) => ({
+      ...object,
+      metadata: { name: object.metadata.name, annotations: approved(object) },
+    }));
+  });
+/** Names under *.k8s.io need the approval that is in their annotation. */
+const approved = ({ metadata }: Manifest): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith('api-approved')));
 
 describe('the overlays, on a real API server', () => {
   beforeAll(() => {
@@ -94,10 +86,19 @@ describe('the overlays, on a real API server', () => {
   });
 
   it('production is accepted with all its components', async () => {
-    expect(cluster.kubectl(STRICT, CUSTOM_KINDS).status).toBe(0);
-    const names = CUSTOM_KINDS.map((kind) => `crd/${(kind as Manifest).metadata.name}`);
+    expect(cluster.kubectl([...STRICT, '--force-conflicts'], definitions())).toMatchObject({ status: 0 });
+    const names = definitions().map(({ metadata }) => `crd/${metadata.name}`);
     expect(cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...names]).status).toBe(0);
     const said = cluster.kubectl(TRIED, productionWithAll());
+    expect([said.status, complaints(said)]).toEqual([0, []]);
+  });
+
+  it.each(['ingress', 'gateway', 'argocd'])('are accompanied by the example %s, which is accepted', (name) => {
+    const argocd = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } };
+    expect(cluster.kubectl(STRICT, [argocd])).toMatchObject({ status: 0 });
+    const example: Manifest[] = objectsOf(readFileSync(path.join(root, `examples/kubernetes/${name}.yaml`), 'utf8'));
+    expect(example.length).toBeGreaterThan(0);
+    const said = cluster.kubectl(TRIED, example);
     expect([said.status, complaints(said)]).toEqual([0, []]);
   });
 
