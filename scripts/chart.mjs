@@ -18,11 +18,13 @@ const CHANGES = [
   ['access-control', '.Values.accessControl.enabled'],
   ['keyring', '.Values.keyring.enabled'],
   ['tls', '.Values.tls.enabled'],
+  ['host-network', '.Values.agents.hostNetwork'],
 ];
 const CHANGES_OF_AGENTS = [
   ['nats-credentials', '.Values.natsCredentials.enabled'],
   ['machine-admission-agents', '.Values.natsCredentials.enabled'],
   ['tls-agents', '.Values.tls.enabled'],
+  ['host-network-agents', '.Values.agents.hostNetwork'],
 ];
 /** Components that only add objects. */
 const ADDITIONS = ['machine-admission', 'postgres', 'tls-cert-manager', 'monitoring'];
@@ -337,8 +339,8 @@ function valuesText(all, production) {
       },
     ],
     [
-      'One agent per machine, in a namespace that admits privileged pods and that you make: by default the name of the\nrelease’s namespace with "-agents" behind it.',
-      { agents: { enabled: true, namespace: '', config: {}, resources: resources(agent) } },
+      'One agent per machine, in a namespace that admits privileged pods and that you make: by default the name of the\nrelease’s namespace with "-agents" behind it. With hostNetwork, they and their tasks have the network of their machine.',
+      { agents: { enabled: true, namespace: '', hostNetwork: false, config: {}, resources: resources(agent) } },
     ],
   ];
   const text = parts.map(

@@ -156,7 +156,7 @@ describe('the overlays, on a real API server', () => {
 });
 
 describe('the chart, on a real API server', () => {
-  const EVERYTHING = ['--set', 'tls.enabled=true,monitoring.enabled=true'];
+  const EVERYTHING = ['--set', 'tls.enabled=true,monitoring.enabled=true,agents.hostNetwork=true'];
 
   /** Makes the two namespaces of a release, with the service account that a controller would make in each. */
   function makeNamespaces(name: string): void {

@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const helm = [process.env['HELM'] ?? 'helm'].find((program) => spawnSync(program, ['version']).status === 0);
 
 /** Every component of the overlay production that is turned off by default. */
-const ALL = ['--set', 'tls.enabled=true,monitoring.enabled=true'];
+const ALL = ['--set', 'tls.enabled=true,monitoring.enabled=true,agents.hostNetwork=true'];
 
 function template(namespace: string, args: string[] = []) {
   const common = ['template', 'waybill', 'charts/waybill', '--namespace', namespace, '--kube-version', '1.30.0'];

@@ -148,6 +148,18 @@ describe.skipIf(kustomize === undefined)('manifests in a cluster (needs kubectl 
     }
   });
 
+  it('keep agents off the network of their machines unless the overlay asks for it', () => {
+    const agentOf = (manifests: readonly Manifest[]) =>
+      podsIn(manifests).find(({ object }) => object.kind === 'DaemonSet')?.pod;
+    for (const manifests of [dev, production]) expect(agentOf(manifests)?.hostNetwork).toBeUndefined();
+    const pod = agentOf(withAll);
+    expect([pod?.hostNetwork, pod?.dnsPolicy]).toEqual([true, 'ClusterFirstWithHostNet']);
+    const machine = { address: '203.0.113.7' };
+    expect(mayConnect(withAll, machine, podsOf(withAll, 'waybill-nats'), 4222)).toBe(true);
+    expect(mayConnect(withAll, machine, podsOf(withAll, 'waybill-nats'), 6222)).toBe(false);
+    expect(mayConnect(production, machine, podsOf(production, 'waybill-nats'), 4222)).toBe(false);
+  });
+
   describe('fit a small cluster', () => {
     it('dev fits one machine of 2 CPUs and 4 GB, beside a control plane of Kubernetes, while all of it is replaced', () => {
       const asked = sum([rolledOut(dev, 'minReplicas'), onEachMachine(dev)]);

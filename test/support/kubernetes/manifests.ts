@@ -31,6 +31,7 @@ export interface PodSpec {
   enableServiceLinks: boolean;
   terminationGracePeriodSeconds: number;
   hostNetwork?: boolean;
+  dnsPolicy?: string;
   hostPID?: boolean;
   hostIPC?: boolean;
   volumes?: ({ name: string; hostPath?: { path: string } } & Record<string, unknown>)[];
