@@ -248,7 +248,11 @@ describe('a pod on Kubernetes', () => {
 
   it('AU-266: is admitted and registered by the token of its service account', async () => {
     const machine = onNode('worker-1');
+    const before = kubernetes.reviews;
     expect(await register(await connectAs(machine), machine)).toBe('registered');
+    expect(kubernetes.reviews - before).toBe(1); // for both
+    await connectAs(machine);
+    expect(kubernetes.reviews - before).toBe(1);
   });
 
   it.each<[string, object]>([

@@ -23,6 +23,17 @@ describe('the introduction token of a machine', () => {
     expect(await tokenWith({ NOMAD_CLIENT_INTRO_TOKEN: '' })).toBeUndefined();
   });
 
+  it('AU-206: from the file that others keep, before its own; without text there, from its own', async () => {
+    const given = path.join(dir, 'given');
+    const token = () => new IntroductionFiles(dir, {}, given).token();
+    put('own');
+    expect(await token()).toBe('own');
+    writeFileSync(given, '\n');
+    expect(await token()).toBe('own');
+    writeFileSync(given, 'of-the-pod\n');
+    expect(await token()).toBe('of-the-pod');
+  });
+
   it('AU-206: a directory in the place of the file is an error', async () => {
     mkdirSync(path.join(dir, 'intro_token.jwt'));
     await expect(tokenWith()).rejects.toThrow('intro token file is a directory');
