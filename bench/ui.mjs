@@ -171,6 +171,9 @@ async function underChanges(ctx, { page, publish, allocs }) {
   const changes = steadyChanges(publish, allocs, watched);
   await pause(SETTLE_SECONDS);
   const before = await heapBytes(page);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  const busyBefore = await busySeconds(session);
   await page.evaluate('notes.frames.length = 0; notes.tasks.length = 0');
   ctx.log(`${CHANGES_PER_SECOND} changes a second for ${SECONDS} s`);
   const began = performance.now();
@@ -178,6 +181,7 @@ async function underChanges(ctx, { page, publish, allocs }) {
   const notes = /** @type {{ frames: number[], tasks: number[], states: [string, number][] }} */ (
     await page.evaluate('notes')
   );
+  const busy = (await busySeconds(session)) - busyBefore;
   const growth = (await heapBytes(page)) - before;
   const seconds = (performance.now() - began) / 1_000;
   const { probes } = await changes.stop();
@@ -186,6 +190,7 @@ async function underChanges(ctx, { page, publish, allocs }) {
   ctx.metric('frameP99Ms', percentile(notes.frames, 99), { unit: 'ms' });
   ctx.metric('framesPerSecond', notes.frames.length / seconds, { unit: '/s' });
   ctx.metric('longestTaskMs', Math.max(0, ...notes.tasks), { unit: 'ms' });
+  ctx.metric('pageBusyShare', busy / seconds);
   ctx.metric('heapGrowthMb', growth / 2 ** 20, { unit: 'MB', goal: { below: 5 } });
   ctx.metric('changeToScreenP95Ms', percentile(lags, 95), { unit: 'ms', goal: { below: 100 } });
   ctx.metric('changeToScreenP50Ms', percentile(lags, 50), { unit: 'ms' });
@@ -252,6 +257,12 @@ async function heapBytes(page) {
   const { usedSize } = await session.send('Runtime.getHeapUsage');
   await session.detach();
   return usedSize;
+}
+
+/** Seconds that the page's own thread has worked. @param {import('playwright-core').CDPSession} session */
+async function busySeconds(session) {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
 }
 
 const pause = (/** @type {number} */ seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));

@@ -1,5 +1,5 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { type CSSProperties, memo, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import styles from './rows.module.css';
 
 const ROW_PX = 44;
@@ -104,13 +104,21 @@ function VirtualBody<T>({ columns, rows, keyOf }: RowsProps<T>) {
   );
 }
 
-function Cells<T>({ columns, row }: { readonly columns: readonly Column<T>[]; readonly row: T }) {
+interface CellsProps<T> {
+  readonly columns: readonly Column<T>[];
+  readonly row: T;
+}
+
+function DrawnCells<T>({ columns, row }: CellsProps<T>): ReactNode {
   return columns.map((column) => (
     <div role="cell" key={column.title} className={cellClass(column)}>
       {column.cell(row)}
     </div>
   ));
 }
+
+/** The cells of a row are drawn anew only for another row object: of a long list, one row changes at a time. */
+const Cells = memo(DrawnCells) as typeof DrawnCells;
 
 const cellClass = ({ align, extra }: Pick<Column<never>, 'align' | 'extra'>): string =>
   [styles['cell'], align === 'right' && styles['right'], extra === true && styles['extra']].filter(Boolean).join(' ');
