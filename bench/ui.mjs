@@ -172,7 +172,7 @@ async function underChanges(ctx, { page, publish, allocs }) {
   await pause(SETTLE_SECONDS);
   const before = await heapBytes(page);
   const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable');
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   const busyBefore = await busySeconds(session);
   await page.evaluate('notes.frames.length = 0; notes.tasks.length = 0');
   ctx.log(`${CHANGES_PER_SECOND} changes a second for ${SECONDS} s`);
@@ -259,7 +259,7 @@ async function heapBytes(page) {
   return usedSize;
 }
 
-/** Seconds that the page's own thread has worked. @param {import('playwright-core').CDPSession} session */
+/** CPU seconds of the page's own thread. @param {import('playwright-core').CDPSession} session */
 async function busySeconds(session) {
   const { metrics } = await session.send('Performance.getMetrics');
   return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;

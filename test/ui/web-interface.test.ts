@@ -285,6 +285,9 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
       (await api.get<RunningAllocation[]>('/v1/job/web/allocations')).filter(
         ({ ClientStatus }) => ClientStatus === 'running',
       );
+    await eventually('no rollout is under way', async () =>
+      (await api.get<{ Status: string }[]>('/v1/job/web/deployments')).every(({ Status }) => Status !== 'running'),
+    );
     const before = await running();
     const all = `Done: ${before.length} of ${before.length} allocations`;
     const restart = async (how: string, size: string): Promise<void> => {

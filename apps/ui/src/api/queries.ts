@@ -36,12 +36,6 @@ export const jobSummaryQuery = (job: ObjectName) =>
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/summary', { ...ofJob(job), signal }),
   });
 
-export const jobScaleQuery = (job: ObjectName) =>
-  queryOptions({
-    queryKey: ['job-scale', job.namespace, job.id],
-    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/scale', { ...ofJob(job), signal }),
-  });
-
 export const jobAllocationsQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-allocations', job.namespace, job.id],

@@ -36,13 +36,7 @@ function pagesAffectedBy({ topic, key, namespace, filterKeys, payload }: Change)
   const [job = ''] = filterKeys;
   switch (topic) {
     case 'Job':
-      return [
-        ['jobs'],
-        ['job', namespace, key],
-        ['job-summary', namespace, key],
-        ['job-scale', namespace, key],
-        ['job-versions', namespace, key],
-      ];
+      return [['jobs'], ['job', namespace, key], ['job-summary', namespace, key], ['job-versions', namespace, key]];
     case 'Evaluation':
       // The number of allocations that wait for a place is counted with the evaluation.
       return [
@@ -61,7 +55,6 @@ function pagesAffectedBy({ topic, key, namespace, filterKeys, payload }: Change)
         ['allocations'],
         ['allocation', key],
         ['job-allocations', namespace, job],
-        ['job-scale', namespace, job],
         ['job-summary', namespace, job],
         ['node-allocations', memberOf(payload, 'NodeID')],
         ['trace', memberOf(payload, 'EvalID')],

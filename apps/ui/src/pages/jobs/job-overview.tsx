@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { getRouteApi } from '@tanstack/react-router';
-import type { Job, JobScaleStatusResponse } from '../../api/contract.js';
+import type { Job } from '../../api/contract.js';
 import {
   jobAllocationsQuery,
   jobDeploymentsQuery,
   jobEvaluationsQuery,
   jobQuery,
-  jobScaleQuery,
   jobsQuery,
 } from '../../api/queries.js';
 import { AllocationRows } from '../../components/allocation-rows.js';
@@ -24,6 +24,7 @@ import { DeploymentGroups } from '../deployments/deployment-groups.js';
 import { isActive } from '../deployments/rollout.js';
 import { type ObjectName, readObjectAddress } from '../../app/object-address.js';
 import { JOB_COLUMNS } from './job-columns.js';
+import { groupCounts, type GroupCounts } from './job-counts.js';
 import styles from './job-overview.module.css';
 import { placementProblems } from './job-problems.js';
 
@@ -103,7 +104,7 @@ function Rollout({ name }: { readonly name: ObjectName }) {
 interface GroupRow {
   readonly name: string;
   readonly tasks: string;
-  readonly now: JobScaleStatusResponse['TaskGroups'][string] | undefined;
+  readonly now: GroupCounts | undefined;
   readonly wanted: number;
 }
 
@@ -111,17 +112,20 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
   { title: 'Group', px: 80, share: 2, cell: ({ name }) => name },
   { title: 'Tasks', extra: true, px: 160, share: 3, cell: ({ tasks }) => <span title={tasks}>{tasks}</span> },
   { title: 'Desired', px: 60, align: 'right', cell: ({ wanted }) => wanted },
-  { title: 'Placed', extra: true, px: 60, align: 'right', cell: ({ now }) => now?.Placed ?? '—' },
-  { title: 'Running', px: 60, align: 'right', cell: ({ now }) => now?.Running ?? '—' },
-  { title: 'Healthy', px: 60, align: 'right', cell: ({ now }) => now?.Healthy ?? '—' },
+  { title: 'Placed', extra: true, px: 60, align: 'right', cell: ({ now }) => now?.placed ?? '—' },
+  { title: 'Running', px: 60, align: 'right', cell: ({ now }) => now?.running ?? '—' },
+  { title: 'Healthy', px: 60, align: 'right', cell: ({ now }) => now?.healthy ?? '—' },
 ];
 
+const NONE: GroupCounts = { placed: 0, running: 0, healthy: 0 };
+
 function Groups({ name, job }: OfJob) {
-  const scale = useQuery(jobScaleQuery(name));
+  const { data } = useQuery(jobAllocationsQuery(name));
+  const counts = useMemo(() => data && groupCounts(data), [data]);
   const rows = job.TaskGroups.map((group) => ({
     name: group.Name,
     tasks: (group.Tasks ?? []).map((task) => `${task.Name} (${task.Driver})`).join(', '),
-    now: scale.data?.TaskGroups[group.Name],
+    now: counts && (counts.get(group.Name) ?? NONE),
     wanted: job.Stop ? 0 : group.Count,
   }));
   return (

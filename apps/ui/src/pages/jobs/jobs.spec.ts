@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluation, JobListStub } from '../../api/contract.js';
 import { objectAddress, readObjectAddress } from '../../app/object-address.js';
-import { countsOf } from './job-counts.js';
+import { countsOf, groupCounts } from './job-counts.js';
 import { filteredJobs, readJobFilter, stateOfJob } from './job-list-filter.js';
 import { placementProblems } from './job-problems.js';
 
@@ -97,5 +97,29 @@ describe('what keeps a job from running', () => {
   it('is nothing once no evaluation is blocked', () => {
     const done = [evaluation('a', { BlockedEval: 'b', FailedTGAllocs: { web: metric } }), evaluation('b', {})];
     expect(placementProblems(done, { TaskGroups: [] })).toEqual([]);
+  });
+});
+
+it('API-174: counts the allocations of each group that should run, without canaries', () => {
+  const alloc = (of: object) => ({
+    TaskGroup: 'web',
+    DesiredStatus: 'run' as const,
+    ClientStatus: 'running' as const,
+    DeploymentStatus: null,
+    ...of,
+  });
+  const health = (Healthy: boolean | null, Canary = false) => ({ DeploymentStatus: { Healthy, Canary } });
+  const counts = groupCounts([
+    alloc(health(true)),
+    alloc(health(false)),
+    alloc({ ClientStatus: 'pending' }),
+    alloc({ ClientStatus: 'failed' }),
+    alloc({ DesiredStatus: 'stop' }),
+    alloc(health(true, true)),
+    alloc({ TaskGroup: 'db', ClientStatus: 'unknown' }),
+  ] as Parameters<typeof groupCounts>[0]);
+  expect(Object.fromEntries(counts)).toEqual({
+    web: { placed: 3, running: 2, healthy: 1 },
+    db: { placed: 1, running: 0, healthy: 0 },
   });
 });
