@@ -74,7 +74,7 @@ const BROWSER = 'apps/ui';
 export const MAY_IMPORT = {
   ...Object.fromEntries(Object.entries(LIBS).map(([name, below]) => [`libs/${name}`, below])),
   ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
-  'apps/cli': ['model', 'certificates', 'jobspec', 'gotemplate', 'websocket', 'processes'],
+  'apps/cli': ['model', 'certificates', 'jobspec', 'gotemplate', 'plugins', 'websocket', 'processes'],
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
   'apps/verify': ['model', 'state', 'rpc', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],

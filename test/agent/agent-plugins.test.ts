@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fixtures } from '@waybill/state';
 import type { Node, Task } from '@waybill/model';
@@ -44,6 +44,7 @@ const ENV = { WAYBILL_PLUGINS: '{"command":{}}' };
 /** Returns the pids of the processes of this agent's plugins. */
 function pluginPids(agent: string): number[] {
   const records = path.join(cluster.agentDir(agent), 'plugin_state', 'running.json');
+  if (!existsSync(records)) return [];
   return (JSON.parse(readFileSync(records, 'utf8')) as { process: { pid: number } }[]).map(
     ({ process: { pid } }) => pid,
   );
@@ -226,6 +227,14 @@ describe('a machine with an external driver', () => {
     expect(Drivers['text']?.HealthDescription).toMatch(/plugin exited before we could connect|EACCES|ENOEXEC/);
     expect(Drivers['liar']?.HealthDescription).toMatch(/do not overlap/);
     expect(Object.keys(Drivers)).not.toEqual(expect.arrayContaining(['unnamed', 'notes', 'folder', 'command']));
+    await cluster.endAgent(agent, 'SIGTERM');
+  });
+
+  it('PG-30: drivers that the operator denies are not there, built-in or not', async () => {
+    installPlugin(pluginDir('theta'), 'command', 'command');
+    const agent = await cluster.startAgent('theta', { ...ENV, WAYBILL_DRIVER_DENYLIST: 'command,mock_driver' });
+    expect(Object.keys((await cluster.node('theta')).Drivers).toSorted()).toEqual(['docker', 'exec', 'raw_exec']);
+    expect(pluginPids('theta')).toEqual([]);
     await cluster.endAgent(agent, 'SIGTERM');
   });
 

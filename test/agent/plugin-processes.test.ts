@@ -18,11 +18,14 @@ import { eventually } from '../support/wait.js';
 
 let root: string;
 let lines: PluginLogLine[];
+/** The calls with their durations in seconds. */
+let calls: [method: string, seconds: number][];
 const started: PluginProcess[] = [];
 
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'waybill-plugin-'));
   lines = [];
+  calls = [];
 });
 afterEach(async () => {
   for (const plugin of started.splice(0)) await plugin.kill();
@@ -37,7 +40,8 @@ async function start(
   handshakeTimeoutMs?: number,
 ): Promise<PluginProcess> {
   const file = installPlugin(root, program, program);
-  const options = { file, args, env: process.env, dir: path.join(root, `run${args.join('')}`), log };
+  const observe = (method: string, seconds: number): void => void calls.push([method, seconds]);
+  const options = { file, args, env: process.env, dir: path.join(root, `run${args.join('')}`), log, observe };
   const plugin = await PluginProcess.start({ ...options, ...(handshakeTimeoutMs && { handshakeTimeoutMs }) });
   started.push(plugin);
   return plugin;
@@ -69,12 +73,14 @@ function taskOf(config: Uint8Array): TaskConfigMessage {
 }
 
 describe('the process of a plugin', () => {
-  it('PG-1, PG-2, PG-5, PG-11, PG-13: it shakes hands, answers, and ends without a trace', async () => {
+  it('PG-1, PG-2, PG-5, PG-11, PG-13, PG-125: it shakes hands, answers, and ends without a trace', async () => {
     const plugin = await start('command');
     expect(plugin.record.address.startsWith(path.join(root, 'run/'))).toBe(true);
     const base = new BaseClient(plugin.connection);
     expect(await base.info()).toEqual({ kind: 'driver', name: 'command', version: '0.1.0', apiVersion: 'v0.1.0' });
     expect(await base.configSchema()).toBeUndefined();
+    expect(calls.map(([method]) => method)).toEqual(['Check', 'PluginInfo', 'ConfigSchema']);
+    expect(calls.every(([, seconds]) => seconds > 0 && seconds < 10)).toBe(true);
     await plugin.end(true);
     expect([existsSync(plugin.record.address), isAlive(plugin.record.process)]).toEqual([false, false]);
     await expect(base.info()).rejects.toThrow(PluginShutDownError);

@@ -159,7 +159,7 @@ export const agent: ServiceDefinition = {
     plugins.onTaskEvent((event) => running.taskEvent(event));
     plugins.onDevicesChanged(() => node.devices(plugins.devices.all()));
     plugins.onDeviceFault((device_plugin, Message) =>
-      events.emit({ Subsystem: 'Driver', Message, Details: { device_plugin } }),
+      events.emit({ Subsystem: 'Device', Message, Details: { device_plugin } }),
     );
     for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
       context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {

@@ -18,6 +18,9 @@ export { type Driver, type ExitResult, type TaskConfig, type TaskHandle, TaskNot
 export { DEFAULT_CAPABILITIES } from './drivers/capabilities.js';
 export { DEFAULT_CHROOT } from './drivers/exec/chroot.js';
 export { DockerDriver, type DockerOptions } from './drivers/docker/docker-driver.js';
+export { ExternalDriver } from './drivers/external/external-driver.js';
+export { StartCancelledError } from './drivers/driver.js';
+export { PluginInstance, QUICK_DEATH_MS } from './plugins/plugin-instance.js';
 export { ExecDriver } from './drivers/exec/exec-driver.js';
 export { MockDriver } from './drivers/mock-driver.js';
 export { type Denials, NO_DENIALS } from './drivers/raw-exec/denials.js';

@@ -128,6 +128,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'operator snapshot inspect': 'Verify and describe a saved state',
   'operator snapshot restore': 'Restore the cluster to a saved state',
   'operator snapshot save': 'Save the state of the cluster to a file',
+  'plugin check': 'Check a driver or device plugin',
   'plugin status': 'List the storage plugins',
   'scaling policy info': 'Show a scaling policy',
   'scaling policy list': 'List scaling policies',

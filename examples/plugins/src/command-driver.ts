@@ -2,8 +2,17 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DriverPlugin, type DriverTask, serveDriver, TaskNotFoundError } from '@waybill/plugin-sdk';
+import { spawn as spawnOnTerminal } from '@lydell/node-pty';
+import {
+  type CommandIo,
+  type DriverExit,
+  type DriverPlugin,
+  type DriverTask,
+  serveDriver,
+  TaskNotFoundError,
+} from '@waybill/plugin-sdk';
 
 /** A task is a shell, which runs the command and writes its exit code to a file. It outlives the plugin. */
 interface Running {
@@ -38,6 +47,29 @@ const isAlive = ({ pid }: Running): boolean => {
     return false;
   }
 };
+
+/** Runs a command on a terminal of its own. The caller sets the size. */
+function execOnTerminal(
+  file: string,
+  args: string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  io: CommandIo,
+): Promise<DriverExit> {
+  const terminal = spawnOnTerminal(file, args, { ...options, encoding: null });
+  // Without an encoding, the data are bytes, although the types say string.
+  terminal.onData((data: string | Uint8Array) => {
+    terminal.pause();
+    void io.write('stdout', typeof data === 'string' ? Buffer.from(data) : data).then(() => terminal.resume());
+  });
+  io.resizes(({ height, width }) => terminal.resize(Math.max(1, width), Math.max(1, height)));
+  io.signal.addEventListener('abort', () => kill({ pid: terminal.pid }, 'SIGKILL'));
+  void (async () => {
+    for await (const data of io.stdin) terminal.write(Buffer.from(data).toString());
+  })();
+  return new Promise((resolve) => terminal.onExit(({ exitCode, signal = 0 }) => resolve({ exitCode, signal })));
+}
+
+const PAGE_BYTES = 4_096;
 
 const driver: DriverPlugin = {
   name: 'command',
@@ -90,8 +122,9 @@ const driver: DriverPlugin = {
     await rm(task.exitFile, { force: true });
     tasks.delete(id);
   },
-  async exec(id, [file = '', ...args], _tty, io) {
+  async exec(id, [file = '', ...args], tty, io) {
     const { directory: cwd, env } = find(id);
+    if (tty) return execOnTerminal(file, args, { cwd, env }, io);
     const child = spawn(file, args, { cwd, env, detached: true });
     io.signal.addEventListener('abort', () => child.pid !== undefined && kill({ pid: child.pid }, 'SIGKILL'));
     const ended = once(child, 'close');
@@ -107,7 +140,13 @@ const driver: DriverPlugin = {
     return { exitCode: code ?? 137 };
   },
   async signal(id, signal) {
+    if (!Object.hasOwn(constants.signals, signal)) throw new Error(`unknown signal ${signal}`);
     kill(find(id), signal);
+  },
+  async usage(id) {
+    const { pid } = find(id);
+    const pages = Number((await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '')).split(' ')[1] ?? 0);
+    return { memoryBytes: pages * PAGE_BYTES };
   },
 };
 

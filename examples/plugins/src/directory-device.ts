@@ -56,6 +56,9 @@ const plugin: DevicePlugin = {
     }
   },
   async reserve(ids) {
+    const known = new Set((await devices()).map(({ ID }) => ID));
+    const missing = ids.find((id) => !known.has(id));
+    if (missing !== undefined) throw new Error(`unknown device ${missing}`);
     return {
       envs: { EXAMPLE_FILES: ids.join(',') },
       mounts: ids.map((id) => ({ task_path: `/files/${id}`, host_path: path.join(dir, id), read_only: true })),

@@ -1,18 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type DriverPlugin, serveDriver, TaskNotFoundError } from '@waybill/plugin-sdk';
 
-const running = new Map<string, { stop: () => void; ended: Promise<void> }>();
+const running = new Map<string, ReturnType<typeof sleeper>>();
 const find = (id: string) => {
   const task = running.get(id);
   if (!task) throw new TaskNotFoundError();
   return task;
 };
 const sleeper = (ms: number) => {
-  let stop = () => {};
-  const ended = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stop = () => (clearTimeout(timer), resolve());
-  });
-  return { stop, ended };
+  const waking = new AbortController();
+  const task = { stop: () => waking.abort(), hasEnded: false, ended: Promise.resolve() };
+  task.ended = sleep(ms, undefined, waking).then(
+    () => void (task.hasEnded = true),
+    () => void (task.hasEnded = true),
+  );
+  return task;
 };
 
 const driver: DriverPlugin = {
@@ -35,7 +37,8 @@ const driver: DriverPlugin = {
   async stop(id) {
     find(id).stop();
   },
-  async destroy(id) {
+  async destroy(id, force) {
+    if (!find(id).hasEnded && !force) throw new Error('cannot destroy running task');
     find(id).stop();
     running.delete(id);
   },

@@ -59,6 +59,18 @@ describe('CL-922: a configuration file of the agent', () => {
     expect(parsed('')).toEqual({ flags: {}, meta: {}, plugins: {}, idle: [] });
   });
 
+  it('PG-30: options of a client name the drivers that may run, by their new or their old names', () => {
+    const file = (name: string): string =>
+      `client {\n options = {\n "${name}" = "docker,exec"\n "user.denylist" = "x"\n }\n }`;
+    for (const name of ['driver.allowlist', 'driver.whitelist'])
+      expect(parsed(file(name))).toMatchObject({
+        flags: { 'driver-allowlist': 'docker,exec' },
+        idle: ['options.user.denylist'],
+      });
+    for (const name of ['driver.denylist', 'driver.blacklist'])
+      expect(parsed(file(name)).flags).toEqual({ 'driver-denylist': 'docker,exec' });
+  });
+
   it('PG-21: an unknown key of a plugin is refused with its place', () => {
     expect(() => parsed('plugin "podman" {\n  arg = ["x"]\n}')).toThrow(
       /agent.hcl:2,3-6: Unsupported argument; .*"arg"/,

@@ -13,6 +13,14 @@ export interface PluginConfig {
 /** Blocks with these names configure built-in drivers, which have settings instead. */
 const BUILT_IN_DRIVERS: ReadonlySet<string> = new Set(['docker', 'exec', 'java', 'mock_driver', 'qemu', 'raw_exec']);
 
+/** The options of a client that have an effect, with their flags (PG-30). Old names stand for the new ones. */
+const DRIVER_OPTIONS: ReadonlyMap<string, string> = new Map([
+  ['driver.allowlist', 'driver-allowlist'],
+  ['driver.whitelist', 'driver-allowlist'],
+  ['driver.denylist', 'driver-denylist'],
+  ['driver.blacklist', 'driver-denylist'],
+]);
+
 /** The content of a configuration file of the agent. */
 export interface AgentConfig {
   /** The given settings, by the corresponding flag of the command `agent`. */
@@ -37,7 +45,13 @@ export function parseAgentConfig(file: TextFile): AgentConfig {
   const take = (object: JsonObject): void => {
     for (const [key, value] of Object.entries(object)) {
       if (isUnsaid(value)) continue;
-      if (key.startsWith('$')) idle.add(key.slice(1));
+      if (key === '$options' && isObject(value)) {
+        for (const [option, text] of Object.entries(value)) {
+          const flag = DRIVER_OPTIONS.get(option);
+          if (flag === undefined) idle.add(`options.${option}`);
+          else if (typeof text === 'string') flags[flag] = text;
+        }
+      } else if (key.startsWith('$')) idle.add(key.slice(1));
       else if (key === 'plugin') {
         for (const block of objectsIn(value)) {
           const name = textAt(block, 'name');

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { decode } from '@msgpack/msgpack';
 import type {
   AttributeMessage,
@@ -21,6 +22,7 @@ import {
   type ServiceHandlers,
   streaming,
   TaskNotFoundError,
+  UnimplementedError,
 } from './plugin-server.js';
 
 /** DriverTask is a task to start. */
@@ -90,12 +92,23 @@ export async function serveDriver(driver: DriverPlugin): Promise<void> {
   await servePlugin(driver, 'DRIVER', { driver: driverService(driver) });
 }
 
+/** The time after which a task whose end is not known runs. */
+const NOTICE_MS = 20;
+
 type ById = { readonly task_id: string };
 
 /** Returns the handlers of a driver, for plugins that replace some of them. */
 export function driverService(driver: DriverPlugin): ServiceHandlers {
   const noSuchTask = (): never => {
     throw new TaskNotFoundError();
+  };
+  const waits = new Map<string, Promise<DriverExit>>();
+  /** Returns the one wait for a task that all callers share. */
+  const exitOf = (id: string): Promise<DriverExit> => {
+    const waiting = waits.get(id) ?? driver.wait(id);
+    waits.set(id, waiting);
+    waiting.catch(() => waits.delete(id));
+    return waiting;
   };
   return {
     TaskConfigSchema: answering(() => ({ spec: driver.taskSchema })),
@@ -118,30 +131,41 @@ export function driverService(driver: DriverPlugin): ServiceHandlers {
     Init: answering(() => {}),
     Shutdown: answering(() => {}),
     StartTask: answering<{ task: TaskConfigMessage }>(async ({ task }) => {
+      if (waits.has(task.id)) throw new Error(`task with ID "${task.id}" already started`);
       const { state, network } = await driver.start(taskOf(task));
+      void exitOf(task.id).catch(() => {}); // a caller of WaitTask gets the error
       const handle = { version: 1, config: task, state: 'RUNNING', driver_state: Buffer.from(JSON.stringify(state)) };
       return { result: 'SUCCESS', handle, ...(network && { network_override: network }) };
     }),
     RecoverTask: answering<{ handle: TaskHandleMessage | null }>(async ({ handle }) => {
       if (!handle?.config) return noSuchTask();
+      if (waits.has(handle.config.id)) return; // it is known already
       await driver.recover(taskOf(handle.config), JSON.parse(Buffer.from(handle.driver_state).toString()));
+      void exitOf(handle.config.id).catch(() => {}); // a caller of WaitTask gets the error
     }),
-    WaitTask: answering<ById>(async ({ task_id: id }) => ({ result: exitAnswer(await driver.wait(id)) })),
+    WaitTask: answering<ById>(async ({ task_id: id }) => ({ result: exitAnswer(await exitOf(id)) })),
     StopTask: answering<ById & { timeout: TimeMessage | null; signal: string }>(({ task_id: id, timeout, signal }) =>
       driver.stop(id, timeout ? Number(timeout.seconds) * 1_000 + timeout.nanos / 1e6 : 0, signal),
     ),
-    DestroyTask: answering<ById & { force: boolean }>(({ task_id: id, force }) => driver.destroy(id, force)),
+    DestroyTask: answering<ById & { force: boolean }>(async ({ task_id: id, force }) => {
+      await driver.destroy(id, force);
+      waits.delete(id);
+    }),
     SignalTask: answering<ById & { signal: string }>(async ({ task_id: id, signal }) => {
       if (!driver.signal) throw new Error('SignalTask is not supported by this driver');
       await driver.signal(id, signal);
     }),
-    InspectTask: answering<ById>(({ task_id: id }) => ({ task: { id, state: 'RUNNING' } })),
+    InspectTask: answering<ById>(async ({ task_id: id }) => {
+      const exit = await Promise.race([exitOf(id), pause(NOTICE_MS, undefined)]);
+      return { task: { id, state: exit ? 'EXITED' : 'RUNNING', ...(exit && { result: exitAnswer(exit) }) } };
+    }),
     TaskStats: streaming<ById & { collection_interval: TimeMessage | null }>(async function* (
       { task_id: id, collection_interval: interval },
       signal,
     ) {
       const everyMs = interval ? Number(interval.seconds) * 1_000 + interval.nanos / 1e6 : 1_000;
-      while (driver.usage && !signal.aborted) {
+      if (!driver.usage) throw new UnimplementedError('TaskStats');
+      while (!signal.aborted) {
         const usage = usageAnswer(await driver.usage(id));
         yield { stats: { id, timestamp: now(), agg_resource_usage: usage } };
         await Promise.race([aborted(signal), new Promise((resolve) => setTimeout(resolve, everyMs))]);
@@ -204,7 +228,7 @@ interface ExecCall extends AsyncIterable<ExecInput> {
   once(event: string, listener: () => void): void;
   on(event: string, listener: () => void): void;
   end(): void;
-  destroy(error: Error): void;
+  emit(event: 'error', error: object): boolean;
 }
 
 async function runExec(driver: DriverPlugin, call: ExecCall): Promise<void> {
@@ -235,7 +259,7 @@ async function runExec(driver: DriverPlugin, call: ExecCall): Promise<void> {
     call.write({ exited: true, result: exitAnswer(result) });
     call.end();
   } catch (error) {
-    if (!leaving.signal.aborted) call.destroy(Object.assign(new Error(), callError(error)));
+    if (!leaving.signal.aborted) call.emit('error', callError(error)); // gRPC sends it as the status
   }
 }
 

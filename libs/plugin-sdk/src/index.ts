@@ -18,4 +18,5 @@ export {
   type ServiceHandlers,
   streaming,
   TaskNotFoundError,
+  UnimplementedError,
 } from './plugin-server.js';

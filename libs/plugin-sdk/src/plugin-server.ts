@@ -32,11 +32,20 @@ export class TaskNotFoundError extends Error {
   }
 }
 
+/** UnimplementedError says that the plugin does not have a call, so that the agent does not ask again. */
+export class UnimplementedError extends Error {
+  override readonly name = 'UnimplementedError';
+  constructor(method: string) {
+    super(`${method} is not implemented by this plugin`);
+  }
+}
+
 const RECOVERABLE_TYPE = 'type.googleapis.com/hashicorp.nomad.plugins.shared.structs.RecoverableError';
 
 /** Converts an error to that of gRPC. */
 export function callError(error: unknown): object {
   const details = error instanceof Error ? error.message : String(error);
+  if (error instanceof UnimplementedError) return { code: status.UNIMPLEMENTED, details };
   if (!(error instanceof RecoverableError)) return { code: status.UNKNOWN, details };
   const value = pluginMessage('recoverable').serialize({ recoverable: true });
   const message = {
@@ -74,7 +83,7 @@ interface Streaming extends Unary {
   write(answer: object): boolean;
   once(event: string, listener: () => void): void;
   end(): void;
-  destroy(error: Error): void;
+  emit(event: 'error', error: object): boolean;
   readonly cancelled: boolean;
 }
 
@@ -91,7 +100,7 @@ export const streaming =
       }
       call.end();
     } catch (error) {
-      if (!leaving.signal.aborted) call.destroy(Object.assign(new Error(), callError(error)));
+      if (!leaving.signal.aborted) call.emit('error', callError(error)); // gRPC sends it as the status
     }
   };
 

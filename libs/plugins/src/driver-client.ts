@@ -15,6 +15,7 @@ import {
 } from './messages.js';
 import type { PluginDialogue } from './plugin-channel.js';
 import type { CallLimits, PluginConnection } from './plugin-connection.js';
+import { pluginMethod } from './schema.js';
 
 const ASK_TIMEOUT_MS = 10_000;
 const ACT_TIMEOUT_MS = 60_000;
@@ -102,6 +103,20 @@ export class DriverClient {
     for await (const { stats } of answers) if (stats) yield stats;
   }
 
+  /**
+   * Passes on the statistics of a task undecoded, every `intervalMs`; `taskStatsMessage` decodes them. Resolves when the
+   * plugin ends the stream.
+   */
+  listenToStats(
+    taskId: string,
+    intervalMs: number,
+    take: (answer: Uint8Array) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const request = { task_id: taskId, collection_interval: durationMessage(intervalMs) };
+    return this.connection.listen({ service: 'driver', method: 'TaskStats', request }, take, signal);
+  }
+
   taskEvents(signal: AbortSignal): AsyncGenerator<TaskEventMessage> {
     return this.connection.stream({ service: 'driver', method: 'TaskEvents', request: {} }, signal);
   }
@@ -115,6 +130,13 @@ export class DriverClient {
     const limits: CallLimits = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
     return this.connection.call<Answer>({ service: 'driver', method, request }, limits);
   }
+}
+
+/** Decodes an answer of `listenToStats`. Returns undefined for an empty one. @throws Error if it is none */
+export function taskStatsMessage(answer: Uint8Array): TaskStatsMessage | undefined {
+  const { responseDeserialize } = pluginMethod('driver', 'TaskStats');
+  const { stats } = responseDeserialize(Buffer.from(answer)) as { stats: TaskStatsMessage | null }; // the schema says so
+  return stats ?? undefined;
 }
 
 const NO_CAPABILITIES: CapabilitiesMessage = {

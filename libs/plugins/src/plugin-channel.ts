@@ -78,6 +78,31 @@ export class PluginChannel {
     yield* answersOf<Answer>(method, call, signal);
   }
 
+  /**
+   * Passes on the answers as they come, undecoded: most answers of a long stream of statistics are never looked at.
+   * Resolves when the plugin ends the stream. @throws PluginError
+   */
+  listen(
+    { service, method, request }: PluginCall,
+    take: (answer: Uint8Array) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { path, requestSerialize } = pluginMethod(service, method);
+    const call = this.client.makeServerStreamRequest(path, requestSerialize, (bytes: Buffer) => bytes, request);
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => call.cancel();
+      signal.addEventListener('abort', cancel, { once: true });
+      if (signal.aborted) cancel();
+      const settled = (settle: () => void): void => {
+        signal.removeEventListener('abort', cancel);
+        settle();
+      };
+      call.on('data', take);
+      call.once('end', () => settled(resolve));
+      call.on('error', (error: ServiceError) => settled(() => reject(pluginError(method, error))));
+    });
+  }
+
   /** Begins a call with messages in both directions. Aborting the signal cancels it. */
   open<Request, Answer>(service: PluginService, method: string, signal: AbortSignal): PluginDialogue<Request, Answer> {
     const { path, requestSerialize, responseDeserialize } = pluginMethod(service, method);

@@ -21,6 +21,9 @@ export interface CallLimits {
   readonly signal?: AbortSignal;
 }
 
+/** Receives the method and the duration in seconds of each call with one answer, also of one that failed. */
+export type CallObserver = (method: string, seconds: number) => void;
+
 interface HealthAnswer {
   readonly status: string;
 }
@@ -42,6 +45,7 @@ export class PluginConnection {
   private constructor(
     private readonly channel: PluginChannel,
     private readonly exited: Promise<unknown>,
+    private readonly observe: CallObserver,
   ) {
     setMaxListeners(0, this.closing.signal); // one per call under way
     void exited.then(() => this.close());
@@ -51,15 +55,17 @@ export class PluginConnection {
    * Connects and checks the plugin's health (PG-6).
    * @param exited resolves when the plugin's process has ended
    * @param said receives what the plugin prints after the handshake
+   * @param observe receives the duration of each call
    * @throws PluginStartError
    */
   static async open(
     address: PluginAddress,
     exited: Promise<unknown>,
     said: (text: string) => void = () => {},
+    observe: CallObserver = () => {},
   ): Promise<PluginConnection> {
     const { PluginChannel: Channel } = await import('./plugin-channel.js');
-    const connection = new PluginConnection(new Channel(address), exited);
+    const connection = new PluginConnection(new Channel(address), exited, observe);
     try {
       if (!(await connection.channel.ready(Date.now() + DIAL_TIMEOUT_MS)))
         throw new PluginStartError(`nothing listens on ${address.address}`);
@@ -82,7 +88,12 @@ export class PluginConnection {
   async call<Answer>(call: PluginCall, { timeoutMs = UNLIMITED_MS, signal }: CallLimits = {}): Promise<Answer> {
     if (this.isClosed) throw new PluginShutDownError();
     const ends = signal ? AbortSignal.any([signal, this.closing.signal]) : this.closing.signal;
-    return this.unlessShutDown(this.channel.call<Answer>(call, Date.now() + timeoutMs, ends));
+    const begunMs = performance.now();
+    try {
+      return await this.unlessShutDown(this.channel.call<Answer>(call, Date.now() + timeoutMs, ends));
+    } finally {
+      this.observe(call.method, (performance.now() - begunMs) / 1_000);
+    }
   }
 
   /** Returns the answers as they come. @throws PluginError, PluginShutDownError */
@@ -99,6 +110,15 @@ export class PluginConnection {
     } finally {
       await answers.return(undefined);
     }
+  }
+
+  /**
+   * Passes on the answers as they come, undecoded. Resolves when the plugin ends the stream.
+   * @throws PluginError, PluginShutDownError
+   */
+  async listen(call: PluginCall, take: (answer: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+    if (this.isClosed) throw new PluginShutDownError();
+    await this.unlessShutDown(this.channel.listen(call, take, AbortSignal.any([signal, this.closing.signal])));
   }
 
   /** @throws PluginShutDownError */

@@ -1,13 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { identityOf, isAlive, isErrno, makeDirectory, type ProcessIdentity, sendSignal } from '@waybill/processes';
+import { identityOf, isAlive, makeDirectory, type ProcessIdentity, sendSignal } from '@waybill/processes';
 import { handshakeEnvironment, parseHandshake, type PluginAddress, PluginStartError } from './handshake.js';
-import { PluginConnection } from './plugin-connection.js';
+import { makeNamedPipes, type NamedPipe, openBothEnds, openReader } from './named-pipes.js';
+import { type CallObserver, PluginConnection } from './plugin-connection.js';
 import { PluginLog, type PluginLogLine } from './plugin-log.js';
 
 /** Longest time from the start of a plugin to its handshake line (PG-3). */
@@ -32,6 +32,8 @@ export interface PluginProgram {
   readonly log: (line: PluginLogLine) => void;
   /** The default is HANDSHAKE_TIMEOUT_MS. */
   readonly handshakeTimeoutMs?: number;
+  /** Receives the duration of each call. */
+  readonly observe?: CallObserver;
 }
 
 /** PluginRecord is what a later agent needs to take a plugin up again (PG-71). */
@@ -42,8 +44,6 @@ export interface PluginRecord extends PluginAddress {
 
 /** The status of an ended process: `exit status 1`, `signal: killed`. */
 export type PluginExit = string;
-
-const run = promisify(execFile);
 
 /**
  * PluginProcess is the process of one plugin, and the connection to it.
@@ -62,7 +62,7 @@ export class PluginProcess {
 
   /** Starts a plugin and connects to it. @throws PluginStartError */
   static async start(program: PluginProgram): Promise<PluginProcess> {
-    const { file, args, dir, log, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = program;
+    const { file, args, dir, log, observe, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = program;
     await makeDirectory(dir, { mode: 0o700 });
     const pipes = await makePipes(dir);
     const child = spawn(file, args, {
@@ -92,7 +92,7 @@ export class PluginProcess {
       ]);
       if (!identity) throw new PluginStartError('plugin exited before we could connect');
       const address = parseHandshake(line);
-      const connection = await PluginConnection.open(address, exited, (text) => logOutput(text, log));
+      const connection = await PluginConnection.open(address, exited, (text) => logOutput(text, log), observe);
       return new PluginProcess({ ...address, process: identity, dir }, connection, exited);
     } catch (error) {
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
@@ -108,16 +108,20 @@ export class PluginProcess {
    * touched; a plugin that does not answer is killed.
    * @throws PluginStartError if it is gone, does not answer, or its socket is not of this user (PG-134)
    */
-  static async reattach(record: PluginRecord, log: (line: PluginLogLine) => void): Promise<PluginProcess> {
+  static async reattach(
+    record: PluginRecord,
+    log: (line: PluginLogLine) => void,
+    observe?: CallObserver,
+  ): Promise<PluginProcess> {
     if (!isAlive(record.process)) throw new PluginStartError('the process of the plugin has ended');
     if (record.network === 'unix') await checkSocket(record.address);
     for (const name of ['stdout', 'stderr'] as const) {
-      const reader = openPipe(pipeIn(record.dir, name));
+      const reader = openReader(pipeIn(record.dir, name));
       if (reader) readLog(reader, log);
     }
     const exited = endOf(record.process);
     try {
-      const connection = await PluginConnection.open(record, exited, (text) => logOutput(text, log));
+      const connection = await PluginConnection.open(record, exited, (text) => logOutput(text, log), observe);
       return new PluginProcess(record, connection, exited);
     } catch (error) {
       sendSignal(record.process.pid, 'SIGKILL'); // it is the plugin's process, and it will not answer the next agent either
@@ -169,39 +173,16 @@ const pipeIn = (dir: string, name: 'stdout' | 'stderr'): string => path.join(dir
 const temporaryDirectory = (dir: string): Record<string, string> =>
   dir.length > MAX_DIRECTORY_CHARS ? {} : { TMPDIR: dir };
 
-interface Pipe {
-  /** The plugin's end, which also reads: the plugin never writes to a pipe without a reader. */
-  readonly writer: number;
-  readonly reader: Socket;
-}
-
-async function makePipes(dir: string): Promise<Record<'stdout' | 'stderr', Pipe>> {
+async function makePipes(dir: string): Promise<Record<'stdout' | 'stderr', NamedPipe>> {
   const files = { stdout: pipeIn(dir, 'stdout'), stderr: pipeIn(dir, 'stderr') };
-  for (const file of Object.values(files)) await rm(file, { force: true });
-  await run('mkfifo', ['-m', '600', ...Object.values(files)]);
-  const opened = (file: string): Pipe => {
-    const writer = openSync(file, constants.O_RDWR);
-    const reader = openPipe(file);
-    if (!reader) throw new PluginStartError(`the pipe ${file} is gone`);
-    return { writer, reader };
-  };
-  return { stdout: opened(files.stdout), stderr: opened(files.stderr) };
+  await makeNamedPipes(Object.values(files));
+  return { stdout: openedPipe(files.stdout), stderr: openedPipe(files.stderr) };
 }
 
-/** Returns undefined if there is no pipe. */
-function openPipe(file: string): Socket | undefined {
-  try {
-    const socket = new Socket({
-      fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK),
-      readable: true,
-      writable: false,
-    });
-    socket.on('error', () => {}); // the end of the plugin is noticed by its process
-    return socket.unref();
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+function openedPipe(file: string): NamedPipe {
+  const pipe = openBothEnds(file);
+  if (!pipe) throw new PluginStartError(`the pipe ${file} is gone`);
+  return pipe;
 }
 
 function firstLine(stdout: Socket): Promise<string> {

@@ -30,6 +30,12 @@ const capabilities = z
   .regex(/^$|^[a-z_]+(,[a-z_]+)*$/, 'capabilities with commas between, such as chown,net_bind_service')
   .transform((text) => text.split(',').filter((name) => name !== ''));
 
+/** Names of drivers. */
+const driverNames = z
+  .string()
+  .regex(/^$|^[A-Za-z0-9_.-]+( *, *[A-Za-z0-9_.-]+)*$/, 'names of drivers with commas between, such as docker,exec')
+  .transform((text) => text.split(',').flatMap((name) => name.trim() || []));
+
 const idRanges = ranges('ids and ranges with commas between, such as 0,1000-1999', 2 ** 32 - 2);
 
 /** Absolute paths, separated by `:`. */
@@ -119,6 +125,10 @@ export const AGENT_SETTINGS = {
     .max(MAX_KILL_TIMEOUT_MS)
     .default(30_000)
     .describe('agent: the kill_timeout of a task is cut to this; at most 20 days'),
+  WAYBILL_DRIVER_ALLOWLIST: driverNames
+    .default([])
+    .describe('agent: the only drivers that run, such as docker,exec; empty: all'),
+  WAYBILL_DRIVER_DENYLIST: driverNames.default([]).describe('agent: drivers that do not run'),
   WAYBILL_PLUGIN_DIR: z
     .string()
     .default('')

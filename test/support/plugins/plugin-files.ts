@@ -7,6 +7,7 @@ const at = (file: string): string => fileURLToPath(new URL(`../../../${file}`, i
 /** The programs of plugins that tests use, as `npm run build` has built them. */
 export const PLUGIN_PROGRAMS = {
   command: at('examples/plugins/dist/command-driver.js'),
+  sleep: at('examples/plugins/dist/sleep-driver.js'),
   directory: at('examples/plugins/dist/directory-device.js'),
   faulty: at('test/support/plugins/faulty-plugin.mjs'),
 } as const;

@@ -46,8 +46,10 @@ function setup(over: { dev?: boolean; random?: number; token?: string; credentia
   const servers = new Servers(time);
   const heard: NodeStatus[] = [];
   const warnings: { text: string; details: Record<string, unknown> }[] = [];
+  const errors: typeof warnings = [];
   const logger: Logger = Object.assign(Object.create(silentLogger) as Logger, {
     warn: (text: string, details: Record<string, unknown> = {}) => void warnings.push({ text, details }),
+    error: (text: string, details: Record<string, unknown> = {}) => void errors.push({ text, details }),
   });
   let registered = 0;
   const contact = new ServerContact({
@@ -67,7 +69,7 @@ function setup(over: { dev?: boolean; random?: number; token?: string; credentia
   });
   const start = () =>
     contact.start({ registered: () => void registered++, handleNodeStatus: (status) => void heard.push(status) });
-  return { time, servers, contact, start, heard, warnings, steps, registrations: () => registered };
+  return { time, servers, contact, start, heard, warnings, errors, steps, registrations: () => registered };
 }
 
 describe('contact with the servers', () => {
@@ -122,6 +124,22 @@ describe('contact with the servers', () => {
     await time.pass(22_500);
     await time.pass(1_000);
     expect(servers.asked.slice(2)).toEqual(['nodes.register@45000', 'nodes.register@46000']);
+  });
+
+  it('PG-7: a machine that is too large for a message says what to do, and is tried again', async () => {
+    const { time, servers, start, errors, registrations } = setup();
+    servers.answers = () => new RpcError('too-large', 'nodes.register: the question has 2000000 bytes');
+    start();
+    await time.pass(0);
+    expect(errors).toEqual([
+      {
+        text: 'this machine is described by more bytes than NATS takes: remove metadata, plugins or devices, or raise max_payload',
+        details: { bytes: expect.objectContaining({ Drivers: expect.any(Number) as number }) as object },
+      },
+    ]);
+    servers.answers = () => answer();
+    await time.pass(60_000);
+    expect([errors.length, registrations()]).toEqual([1, 1]);
   });
 
   it('AG-32: the first heartbeat after a random 0 to 10 s, each next one at the end of its TTL; in development at once', async () => {

@@ -19,6 +19,7 @@ import {
 } from './heartbeat-pace.js';
 import type { MachineCredential } from '../machine/identity/machine-credential.js';
 import type { MachineIntroduction } from './introduction.js';
+import { largestParts } from './largest-parts.js';
 import { OrderedRegistrations } from './ordered-registrations.js';
 
 export interface ServerContactDependencies {
@@ -133,10 +134,20 @@ export class ServerContact {
       }
     } catch (error) {
       this.hasUnreportedChange = true;
+      this.reportTooLarge(error);
       this.deps.logger.warn('a change of this machine could not be told; trying again', { error });
     } finally {
       this.isReportingChange = false;
     }
+  }
+
+  /** Says what to do about a machine whose description no message takes (PG-7). */
+  private reportTooLarge(error: unknown): void {
+    if (!isRefusal(error, 'too-large')) return;
+    this.deps.logger.error(
+      'this machine is described by more bytes than NATS takes: remove metadata, plugins or devices, or raise max_payload',
+      { bytes: largestParts(this.deps.node()) },
+    );
   }
 
   private registeredNode(): Node {
@@ -160,6 +171,7 @@ export class ServerContact {
       this.scheduleRun(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.sendHeartbeat());
     } catch (error) {
       if (isRefusal(error, 'forbidden')) await this.forgetServers();
+      this.reportTooLarge(error);
       const retryMs = this.registrationRetryMs(error);
       this.deps.logger.warn('this machine could not be registered; trying again', {
         error,

@@ -1,6 +1,6 @@
 import type { DeviceGroupMessage } from '@waybill/plugins';
 import { describe, expect, it } from 'vitest';
-import { joinedDevices, listFault } from './device-groups.js';
+import { joinedDevices, listFault, MAX_DEVICE_LIST_BYTES } from './device-groups.js';
 
 const group = (over: Partial<DeviceGroupMessage> = {}): DeviceGroupMessage => ({
   vendor: 'nvidia',
@@ -31,6 +31,17 @@ describe('devices of plugins', () => {
       'device attribute "x" invalid: no attribute value set',
       undefined,
     ]);
+  });
+
+  it('PG-7: a list that would not fit a node is a fault, with its size', () => {
+    const [device] = group().devices;
+    const devices = (count: number) => Array.from({ length: count }, (_, n) => ({ ...device!, ID: `GPU-${n}` }));
+    expect(listFault([group({ devices: devices(1_000) })])).toBeUndefined();
+    expect(listFault([group({ devices: devices(100_000) })])).toMatch(
+      new RegExp(`^the list of devices has \\d+ bytes, and at most ${MAX_DEVICE_LIST_BYTES} fit a node: `),
+    );
+    const attributes = { notes: { string_val: 'x'.repeat(MAX_DEVICE_LIST_BYTES), unit: '' } };
+    expect(listFault([group({ attributes })])).toMatch(/^the list of devices has/);
   });
 
   it('PG-94, PG-95: groups are in order, those of one name are joined, and the second of an ID is dropped', () => {

@@ -1,6 +1,12 @@
 import type { NodeDevice } from '@waybill/model';
 import { attributeFault, type AttributeMessage, type DeviceGroupMessage } from '@waybill/plugins';
 
+/**
+ * The most bytes of a plugin's list, as JSON in the node: more than a thousand devices. The messages of plugins have no
+ * limit (PG-7), but a node has to fit a message of NATS, which takes 1 MiB by default.
+ */
+export const MAX_DEVICE_LIST_BYTES = 128 * 1024;
+
 /** Says what is wrong with a plugin's list, or returns undefined (PG-92). One bad group spoils the whole list. */
 export function listFault(groups: readonly DeviceGroupMessage[]): string | undefined {
   for (const { vendor, device_type: type, device_name: name, devices, attributes } of groups) {
@@ -13,7 +19,9 @@ export function listFault(groups: readonly DeviceGroupMessage[]): string | undef
       if (fault !== undefined) return `device attribute ${JSON.stringify(key)} invalid: ${fault}`;
     }
   }
-  return undefined;
+  const bytes = Buffer.byteLength(JSON.stringify(groups.map(nodeDevice)));
+  if (bytes <= MAX_DEVICE_LIST_BYTES) return undefined;
+  return `the list of devices has ${bytes} bytes, and at most ${MAX_DEVICE_LIST_BYTES} fit a node: shorten descriptions and attributes, or divide the devices among machines`;
 }
 
 /** Returns the name of a device group: `vendor/type/name`. */

@@ -103,6 +103,8 @@ export interface TaskEvent {
 export interface TaskResources {
   /** CPU in MHz. */
   readonly cpuShares: number;
+  /** The cores of the machine that are for this task alone. Absent if there are none. */
+  readonly cores?: readonly number[];
   /** Memory in MiB; 0 means unbounded. */
   readonly memoryMB: number;
   /** The memory limit in MiB; 0 means `memoryMB`. */
@@ -193,6 +195,14 @@ export class StartError extends Error {
   }
 }
 
+/** StartCancelledError says that a start was given up because the task is not wanted any more (PG-140). */
+export class StartCancelledError extends Error {
+  override readonly name = 'StartCancelledError';
+  constructor() {
+    super('the start of the task was cancelled');
+  }
+}
+
 /** TaskConfigError says that the configuration is invalid for the driver (AG-104). A restart does not help. */
 export class TaskConfigError extends Error {
   override readonly name = 'TaskConfigError';
@@ -239,9 +249,8 @@ export interface Driver {
   /**
    * Starts the task and resolves when it runs. Returns the handle that finds the task from now on, if it is another.
    * @param tell receives messages about slow steps, for people.
-   * @param unwanted aborts when the task has to stop. A driver whose start may take minutes then gives it up; the others
-   * may ignore it, because a started task is stopped in the usual way.
-   * @throws StartError
+   * @param unwanted is aborted when the task is not wanted any more. A driver may give up the start then.
+   * @throws StartError, StartCancelledError
    */
   start(
     config: TaskConfig,

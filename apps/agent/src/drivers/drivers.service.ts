@@ -77,8 +77,18 @@ export async function driversOf(
     logger,
   });
   const drivers = [...(settings.WAYBILL_MOCK_DRIVER_ENABLED ? [mock] : []), rawExec, exec, docker];
-  return new Map<string, Driver>(drivers.map((driver) => [driver.name, driver]));
+  const allowed = drivers.filter(({ name }) => isAllowedDriver(name, settings));
+  return new Map<string, Driver>(allowed.map((driver) => [driver.name, driver]));
 }
+
+/** Whether the operator lets a driver run here (PG-30). An empty list of allowed names allows all. */
+export const isAllowedDriver = (
+  name: string,
+  {
+    WAYBILL_DRIVER_ALLOWLIST: allowed,
+    WAYBILL_DRIVER_DENYLIST: denied,
+  }: Pick<ServiceContext['settings'], 'WAYBILL_DRIVER_ALLOWLIST' | 'WAYBILL_DRIVER_DENYLIST'>,
+): boolean => (allowed.length === 0 || allowed.includes(name)) && !denied.includes(name);
 
 /** Returns the result, or the reason why there is none. */
 async function resultOrReason<T, E extends Error>(

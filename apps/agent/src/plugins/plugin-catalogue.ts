@@ -2,6 +2,7 @@ import { errorText } from '@waybill/model';
 import {
   ApiVersionError,
   BaseClient,
+  type CallObserver,
   compareVersions,
   ConfigError,
   DriverClient,
@@ -51,6 +52,8 @@ export interface PluginTrial {
   /** The same for the trial, which runs beside a process of an earlier agent. */
   readonly trialDir: string;
   readonly logger: Logger;
+  /** Receives the duration of each call to the plugin in use. */
+  readonly observe: CallObserver;
 }
 
 /**
@@ -58,12 +61,12 @@ export interface PluginTrial {
  * @throws PluginConfigError
  */
 export async function tryPlugin(trial: PluginTrial): Promise<KnownPlugin | UnusablePlugin> {
-  const { file, block, env, dir, trialDir, logger } = trial;
+  const { file, block, env, dir, trialDir, logger, observe } = trial;
   const { name: fileName } = file;
   if (file.refusal !== undefined) return { fileName, reason: file.refusal };
   const log = (line: PluginLogLine): void => logger[line.level](line.message, { plugin: fileName, ...line.fields });
   const start = (at: string): Promise<PluginProcess> =>
-    PluginProcess.start({ file: file.file, args: block.args ?? [], env, dir: at, log });
+    PluginProcess.start({ file: file.file, args: block.args ?? [], env, dir: at, log, observe });
   try {
     const process = await start(trialDir);
     try {
@@ -78,7 +81,7 @@ export async function tryPlugin(trial: PluginTrial): Promise<KnownPlugin | Unusa
         ...info,
         fileName,
         launch: async () => configureProcess(await start(dir)),
-        reattach: (record) => reattachProcess(record, log),
+        reattach: (record) => reattachProcess(record, log, observe),
       };
     } finally {
       await process.end(false);
@@ -127,8 +130,12 @@ async function initialisePlugin(process: PluginProcess, name: string): Promise<v
   }
 }
 
-async function reattachProcess(record: PluginRecord, log: (line: PluginLogLine) => void): Promise<PluginProcess> {
-  const process = await PluginProcess.reattach(record, log);
+async function reattachProcess(
+  record: PluginRecord,
+  log: (line: PluginLogLine) => void,
+  observe: CallObserver,
+): Promise<PluginProcess> {
+  const process = await PluginProcess.reattach(record, log, observe);
   try {
     await new BaseClient(process.connection).info();
     return process;

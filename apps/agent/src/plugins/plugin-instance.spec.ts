@@ -2,7 +2,13 @@ import { FakeTime, settle } from '@waybill/model';
 import type { PluginRecord } from '@waybill/plugins';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { PATIENCE_MS, PluginInstance, PluginUnavailableError, type StartedPlugin } from './plugin-instance.js';
+import {
+  PATIENCE_MS,
+  type PluginEvent,
+  PluginInstance,
+  PluginUnavailableError,
+  type StartedPlugin,
+} from './plugin-instance.js';
 
 /** A process that ends when the test says so. */
 class ScriptedProcess implements StartedPlugin {
@@ -43,6 +49,7 @@ function aPlugin(
   const time = new FakeTime();
   const processes: ScriptedProcess[] = [];
   const statuses: string[] = [];
+  const events: PluginEvent[] = [];
   const saved = new Map<string, PluginRecord>(over.before ? [['web', over.before]] : []);
   const launch = async (): Promise<ScriptedProcess> => {
     const process = new ScriptedProcess(processes.length + 1);
@@ -63,8 +70,9 @@ function aPlugin(
     launch: over.launch ?? launch,
     reattach: over.reattach ?? (() => Promise.reject(new Error('gone'))),
     onExit: (status) => statuses.push(status),
+    count: (event) => events.push(event),
   });
-  return { plugin, time, processes, statuses, saved };
+  return { plugin, time, processes, statuses, saved, events };
 }
 
 describe('the process of a plugin in service', () => {
@@ -86,6 +94,20 @@ describe('the process of a plugin in service', () => {
 
     const gone = aPlugin({ before: before.record });
     expect((await gone.plugin.runningProcess()).record.process.pid).toBe(1);
+  });
+
+  it('PG-125: starts, take-overs and ends are counted, but not the end that the agent wants', async () => {
+    const before = new ScriptedProcess(77);
+    const { plugin, events, processes } = aPlugin({ before: before.record, reattach: async () => before });
+    await plugin.runningProcess();
+    before.die('signal: SIGKILL');
+    await settle();
+    await plugin.runningProcess();
+    processes[0]!.die('exit status 1');
+    await settle();
+    await plugin.runningProcess();
+    await plugin.close();
+    expect(events).toEqual(['reattached', 'exited', 'started', 'exited', 'started']);
   });
 
   it('PG-78: after three deaths in a row at the start, the next start waits 5 s, then twice as long', async () => {

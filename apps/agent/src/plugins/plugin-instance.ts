@@ -17,6 +17,9 @@ export class PluginUnavailableError extends Error {
   override readonly name = 'PluginUnavailableError';
 }
 
+/** What happens to a process of a plugin (PG-125). */
+export type PluginEvent = 'started' | 'reattached' | 'exited';
+
 /** Records of running plugins on disk, by the name of the plugin. */
 export interface PluginRecordKeeper {
   get(name: string): PluginRecord | undefined;
@@ -42,6 +45,8 @@ export interface PluginInstanceDependencies<P extends StartedPlugin = PluginProc
   readonly reattach: (record: PluginRecord) => Promise<P>;
   /** Is called when a process has ended by itself, with its status. */
   readonly onExit?: (status: string) => void;
+  /** Counts what happens to the plugin's processes. */
+  readonly count?: (event: PluginEvent) => void;
 }
 
 /**
@@ -111,12 +116,16 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
     this.mayReattach = false;
     if (record) {
       try {
-        return await reattach(record);
+        const process = await reattach(record);
+        this.deps.count?.('reattached');
+        return process;
       } catch (error) {
         logger.warn('the plugin of an earlier agent cannot be taken up again', { plugin: name, error });
       }
     }
-    return launch();
+    const process = await launch();
+    this.deps.count?.('started');
+    return process;
   }
 
   private async trackProcess(process: P): Promise<P> {
@@ -131,6 +140,7 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
   private async handleExit(process: P, status: string, livedMs: number): Promise<void> {
     if (this.current === process) this.current = undefined;
     if (this.isClosed) return;
+    this.deps.count?.('exited');
     this.quickDeaths = livedMs < QUICK_DEATH_MS ? this.quickDeaths + 1 : 0;
     this.deps.logger.warn('a plugin has ended', { plugin: this.deps.name, status });
     this.deps.onExit?.(`plugin exited: ${status}`);

@@ -6,8 +6,13 @@ export interface NamedRecord extends PluginRecord {
   readonly name: string;
 }
 
-/** PluginRecords keeps the running plugins on disk, for the next agent (PG-71). Each change writes one small file. */
+/**
+ * PluginRecords keeps the running plugins on disk, for the next agent (PG-71). Each change writes one small file, after
+ * the change before it: plugins start and end at the same time, and two writes at once would take each other's file.
+ */
 export class PluginRecords {
+  private saving: Promise<unknown> = Promise.resolve();
+
   private constructor(
     private readonly file: JsonListFile<NamedRecord>,
     private readonly records: Map<string, NamedRecord>,
@@ -28,10 +33,16 @@ export class PluginRecords {
 
   async put(name: string, record: PluginRecord): Promise<void> {
     this.records.set(name, { ...record, name });
-    await this.file.save(this.all);
+    await this.save();
   }
 
   async remove(name: string): Promise<void> {
-    if (this.records.delete(name)) await this.file.save(this.all);
+    if (this.records.delete(name)) await this.save();
+  }
+
+  private save(): Promise<void> {
+    const saved = this.saving.then(() => this.file.save(this.all));
+    this.saving = saved.catch(() => {}); // the caller of the failed write gets the error
+    return saved;
   }
 }

@@ -5,6 +5,7 @@ import type { ServiceContext } from '@waybill/service';
 import { DeviceSource, type DeviceSourceDependencies } from '../devices/device-source.js';
 import { LocalDevices } from '../devices/local-devices.js';
 import type { Driver, TaskEvent } from '../drivers/driver.js';
+import { isAllowedDriver } from '../drivers/drivers.service.js';
 import { ExternalDriver } from '../drivers/external/external-driver.js';
 import { unusableDriver } from '../drivers/external/unusable-driver.js';
 import { below, ownDirectory, pathName } from '../paths/path-name.js';
@@ -12,7 +13,7 @@ import type { TaskOutputs } from '../tasks/logs/task-output.js';
 import { WITHHELD_PREFIXES, WITHHELD_HOST_VARIABLES } from '../tasks/task-env.js';
 import { chosenPlugins, isKnown, type KnownPlugin, tryPlugin, type UnusablePlugin } from './plugin-catalogue.js';
 import { findPluginFiles, type PluginFile } from './plugin-files.store.js';
-import { PluginInstance } from './plugin-instance.js';
+import { type PluginEvent, PluginInstance } from './plugin-instance.js';
 import { PluginRecords } from './plugin-records.store.js';
 
 /** AgentPlugins are the plugins of one machine. */
@@ -49,7 +50,9 @@ export async function pluginsOf(context: ServiceContext, options: AgentPluginsOp
   const { dir, builtIn } = options;
   const records = await PluginRecords.load(below(dir, 'plugin_state', 'running.json'));
   const tried = await triedPlugins(context, dir);
-  const chosen = chosenPlugins(tried.filter(isKnown), builtIn);
+  const chosen = chosenPlugins(tried.filter(isKnown), builtIn).filter(
+    ({ kind, name }) => kind !== 'driver' || isAllowedDriver(name, settings),
+  );
   await endForeign(records, chosen);
   const externals = chosen
     .filter(({ kind }) => kind === 'driver')
@@ -94,7 +97,8 @@ export async function pluginsOf(context: ServiceContext, options: AgentPluginsOp
 }
 
 async function triedPlugins(context: ServiceContext, dir: string): Promise<(KnownPlugin | UnusablePlugin)[]> {
-  const { settings, logger } = context;
+  const { settings, logger, metrics } = context;
+  const callSeconds = metrics.histogram('plugin_call_seconds', 'calls to plugins', ['plugin', 'method']);
   const pluginDir =
     settings.WAYBILL_PLUGIN_DIR === '' ? below(dir, 'plugins') : ownDirectory(settings.WAYBILL_PLUGIN_DIR);
   const files = await findPluginFiles(pluginDir);
@@ -114,13 +118,25 @@ async function triedPlugins(context: ServiceContext, dir: string): Promise<(Know
         dir: own,
         trialDir: below(own, 'trial'),
         logger,
+        observe: (method, seconds) => {
+          if (method !== 'WaitTask') callSeconds.observe({ plugin: file.name, method }, seconds); // it lasts as long as its task
+        },
       });
     }),
   );
 }
 
+/** Counts what happens to the processes of a plugin (PG-125). */
+function counterOf(metrics: ServiceContext['metrics'], plugin: string): (event: PluginEvent) => void {
+  const counter = metrics.counter('plugin_processes', 'processes of plugins by what happened to them', [
+    'plugin',
+    'event',
+  ]);
+  return (event) => counter.inc({ plugin, event });
+}
+
 function externalDriver(
-  { clock, timers, logger }: ServiceContext,
+  { clock, timers, logger, metrics }: ServiceContext,
   { outputs, mhzPerCore }: AgentPluginsOptions,
   records: PluginRecords,
   { name, fileName, launch, reattach }: KnownPlugin,
@@ -135,6 +151,7 @@ function externalDriver(
     launch,
     reattach,
     onExit: (status) => driver.pluginEnded(status),
+    count: counterOf(metrics, fileName),
   });
   const totalMhz = mhzPerCore * cpus().length;
   const driver: ExternalDriver = new ExternalDriver({ name, plugin, outputs, totalMhz, clock, timers, logger });
@@ -143,7 +160,7 @@ function externalDriver(
 
 /** A process of an earlier agent was ended, because no task depends on it (PG-73). */
 function deviceSource(
-  { clock, timers, logger }: ServiceContext,
+  { clock, timers, logger, metrics }: ServiceContext,
   records: PluginRecords,
   { name, fileName, launch, reattach }: KnownPlugin,
   listeners: Pick<DeviceSourceDependencies, 'changed' | 'fault'>,
@@ -157,6 +174,7 @@ function deviceSource(
     records,
     launch,
     reattach,
+    count: counterOf(metrics, fileName),
   });
   return new DeviceSource({ name, plugin, timers, ...listeners });
 }

@@ -143,6 +143,7 @@ export class TaskPreparation {
       ...(given && {
         resources: {
           cpuShares: given.Cpu.CpuShares,
+          ...((given.Cpu.ReservedCores?.length ?? 0) > 0 && { cores: given.Cpu.ReservedCores ?? [] }),
           memoryMB: given.Memory.MemoryMB,
           memoryMaxMB: given.Memory.MemoryMaxMB,
         },

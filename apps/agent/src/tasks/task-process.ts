@@ -55,7 +55,7 @@ export class TaskProcess {
   /**
    * Starts the process.
    * @param tell receives the driver's messages
-   * @param unwanted aborts when the task has to stop
+   * @param unwanted is aborted when the task is not wanted any more
    * @throws the driver's error; there may be remains then
    */
   async start(

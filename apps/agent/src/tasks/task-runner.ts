@@ -1,6 +1,12 @@
 import { type ChangeScript, errorText, type Task, type TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import { type DriverNetwork, type ExitResult, StartError, type TaskConfig } from '../drivers/driver.js';
+import {
+  type DriverNetwork,
+  type ExitResult,
+  StartCancelledError,
+  StartError,
+  type TaskConfig,
+} from '../drivers/driver.js';
 import { firstOpened, Gate, pause } from '../waiting/gate.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import type { TaskControl } from './task-hook.js';
@@ -26,7 +32,8 @@ import { runScript } from './templates/change-script.js';
  * restarts it without delay, uncounted by the policy; or a failed check restarts it as a failure. pending → dead: it
  * was killed before it ran, or its configuration or start failed for good. running → dead: it was killed, is done, or
  * failed by policy. dead → pending: a restart of the whole allocation (AG-7), unless the task was killed. A kill is
- * possible at any moment. It ends every wait, and a start in progress is stopped as soon as it has succeeded (AG-410).
+ * possible at any moment. It ends every wait. A start in progress is given up if its driver can do that (PG-140), and is
+ * stopped as soon as it has succeeded otherwise (AG-410).
  * A recovered task is running without a new start, or pending until contact with the servers. suspended: the agent
  * stopped it at its own end, and its state no longer changes.
  *
@@ -44,7 +51,7 @@ export class TaskRunner implements TaskControl {
   private gateMoved = new Gate();
   /** The requested restart. Its gate opens when the restart has stopped the task and the next start is triggered. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
-  /** The current or last start. It cannot be cancelled, only awaited. */
+  /** The current or last start. */
   private starting: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -278,8 +285,10 @@ export class TaskRunner implements TaskControl {
       const tell = (message: string): void => this.emit('Driver', { driver_message: message });
       await this.process.start(config, handle, tell, this.killed.signal);
     } catch (error) {
-      this.emit('Driver Failure', { driver_error: errorText(error) });
-      await this.process.removeRemains();
+      const isCancelled = error instanceof StartCancelledError;
+      if (!isCancelled) this.emit('Driver Failure', { driver_error: errorText(error) });
+      await this.process.removeRemains(isCancelled);
+      if (isCancelled) return { kind: 'killed' };
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
     if (this.process.handle !== handle) await this.context.allocation.control.save(); // before it counts as running

@@ -32,6 +32,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'node-class': 'WAYBILL_NODE_CLASS',
   'node-pool': 'WAYBILL_NODE_POOL',
   'client-intro-token': 'WAYBILL_CLIENT_INTRO_TOKEN',
+  'driver-allowlist': 'WAYBILL_DRIVER_ALLOWLIST',
+  'driver-denylist': 'WAYBILL_DRIVER_DENYLIST',
   'plugin-dir': 'WAYBILL_PLUGIN_DIR',
   plugins: 'WAYBILL_PLUGINS',
   nats: 'WAYBILL_NATS_URL',

@@ -1,5 +1,6 @@
 import type { Allocation, TaskLifecycle, TaskState } from '@waybill/model';
 import { displayMessage } from '@waybill/model/task-event';
+import type { DeviceGroupStats } from '../nodes/node-devices.js';
 import { formatBytes } from '../terminal/sizes.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 import { keyValues, table } from '../terminal/table.js';
@@ -31,6 +32,7 @@ export interface AllocationStats {
         readonly ResourceUsage?: {
           readonly CpuStats?: Measurements & { readonly TotalTicks?: number; readonly Percent?: number };
           readonly MemoryStats?: Measurements & { readonly RSS?: number; readonly Usage?: number };
+          readonly DeviceStats?: readonly DeviceGroupStats[] | null;
         };
       }
     >

@@ -27,6 +27,18 @@ export const command: ServerCommand = {
     { name: 'http-port', kind: 'integer', value: 'port', help: 'Port of the API; default 4646.' },
     { name: 'data-dir', kind: 'text', value: 'dir', help: 'Data directory.' },
     ...MACHINE_FLAGS,
+    {
+      name: 'driver-allowlist',
+      kind: 'text',
+      value: 'names',
+      help: 'The only drivers that run, with commas between; the option driver.allowlist of a file.',
+    },
+    {
+      name: 'driver-denylist',
+      kind: 'text',
+      value: 'names',
+      help: 'Drivers that do not run; the option driver.denylist of a file.',
+    },
     { name: 'plugin-dir', kind: 'text', value: 'dir', help: 'Directory of external plugins.' },
     {
       name: 'plugins',

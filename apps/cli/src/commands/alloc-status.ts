@@ -16,6 +16,7 @@ import { placementBullets, scoreLines } from '../jobs/placement-metrics.js';
 import { measuredUse } from '../allocations/measured-use.js';
 import { ALLOCATION, AmbiguousPrefix, resolveUuid } from '../server/resolve-uuid.js';
 import { keyValues, table } from '../terminal/table.js';
+import { taskDevices } from '../allocations/task-devices.js';
 import {
   type AllocationAnswer,
   type AllocationStats,
@@ -112,6 +113,8 @@ async function show(call: Call, alloc: AllocationAnswer, display: Display): Prom
     terminal.section(`Task "${name}"${lifecycleMark(lifecycleOf(alloc, name))} is "${state.State}"`);
     const resources = taskResources(alloc, name, usageOf(stats, name));
     if (resources !== undefined) terminal.print(`Task Resources:\n${resources}\n`);
+    const devices = taskDevices(alloc, name, stats);
+    if (devices !== undefined) terminal.print(`Task Devices:\n${devices}\n`);
     if (call.flags.on('stats'))
       for (const measured of measuredUse(stats, name)) terminal.print(`${measured.title}\n${measured.table}\n`);
     terminal.print(`Task Events:\n${taskTimes(state)}\n\nRecent Events:\n${taskEvents(state)}`);

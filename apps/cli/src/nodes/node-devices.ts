@@ -33,7 +33,7 @@ export function deviceUse(
     );
     return device.Instances.map(({ ID, Healthy, HealthDescription }) => {
       const use = statText(stats?.InstanceStats?.[ID]?.Summary);
-      return [`${nameOf(device)}[${ID}]`, Healthy ? use : `unhealthy: ${HealthDescription}`] as const;
+      return [`${deviceName(device)}[${ID}]`, Healthy ? use : `unhealthy: ${HealthDescription}`] as const;
     });
   });
   return keyValues(rows.toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -45,16 +45,19 @@ export function deviceAttributes(devices: Devices): string | undefined {
   const groups = devices.map((device) => {
     const attributes = Object.entries(device.Attributes ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
     return keyValues([
-      ['Device Group', nameOf(device)],
+      ['Device Group', deviceName(device)],
       ...attributes.map(([key, value]) => [key, attributeText(value)] as const),
     ]);
   });
   return groups.join('\n\n');
 }
 
-const nameOf = ({ Vendor, Type, Name }: NodeDevice): string => `${Vendor}/${Type}/${Name}`;
+/** Returns the name of a group of devices, such as `nvidia/gpu/T4`. */
+export const deviceName = ({ Vendor, Type, Name }: Pick<NodeDevice, 'Vendor' | 'Type' | 'Name'>): string =>
+  `${Vendor}/${Type}/${Name}`;
 
-function statText(stat: StatValue | null | undefined): string {
+/** Returns a value with its unit: `40 / 11441 MiB`; `<none>` without one. */
+export function statText(stat: StatValue | null | undefined): string {
   if (!stat) return '<none>';
   const of = stat.FloatDenominatorVal ?? stat.IntDenominatorVal;
   const value = stat.StringVal ?? stat.BoolVal ?? stat.FloatNumeratorVal ?? stat.IntNumeratorVal ?? '';

@@ -108,7 +108,7 @@ export interface DrainMetadata {
 
 export interface NodeEvent {
   Message: string;
-  Subsystem: 'Cluster' | 'CSI' | 'Drain' | 'Driver' | 'Heartbeat' | 'Network' | 'Scheduler' | 'Storage';
+  Subsystem: 'Cluster' | 'CSI' | 'Device' | 'Drain' | 'Driver' | 'Heartbeat' | 'Network' | 'Scheduler' | 'Storage';
   Details: Record<string, string> | null;
   Timestamp: string | null;
   CreateIndex: number;

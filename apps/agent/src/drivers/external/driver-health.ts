@@ -9,6 +9,9 @@ const MAX_WAIT_MS = 120_000;
 /** A stream that ends sooner is not asked again at once. */
 const SHORT_STREAM_MS = 1_000;
 
+/** The most bytes of a driver's attributes as JSON: a node has to fit a message of NATS (PG-7). */
+export const MAX_ATTRIBUTE_BYTES = 32 * 1024;
+
 const HEALTH: ReadonlyMap<string, DriverHealth> = new Map([
   ['UNHEALTHY', 'unhealthy'],
   ['HEALTHY', 'healthy'],
@@ -92,10 +95,17 @@ export class DriverHealthWatch {
 const UNDETECTED: DriverFingerprint = { health: 'undetected', description: 'has not answered yet', attributes: {} };
 
 /** A driver that is detected has its own attribute, whatever the plugin says about it (AG-22). */
-function stateOf(message: DriverFingerprintMessage, name: string): DriverFingerprint {
+export function stateOf(message: DriverFingerprintMessage, name: string): DriverFingerprint {
   const { health, health_description: description, attributes, err } = message;
   if (err !== '') return { health: 'unhealthy', description: `failed to fingerprint driver: ${err}`, attributes: {} };
   const texts = Object.entries(attributes).map(([key, attribute]) => [key, attributeText(attribute)] as const);
+  const bytes = Buffer.byteLength(JSON.stringify(texts));
+  if (bytes > MAX_ATTRIBUTE_BYTES)
+    return {
+      health: 'unhealthy',
+      description: `the attributes of the driver have ${bytes} bytes, and at most ${MAX_ATTRIBUTE_BYTES} fit a node`,
+      attributes: {},
+    };
   return {
     health: HEALTH.get(health) ?? 'undetected',
     description,

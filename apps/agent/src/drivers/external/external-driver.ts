@@ -32,6 +32,7 @@ import {
   type MountSupport,
   type NetworkIsolation,
   NO_SIGNALS,
+  StartCancelledError,
   StartError,
   type TaskConfig,
   TaskConfigError,
@@ -53,6 +54,9 @@ const RECONNECT_MS = 1_000;
 const MAX_EVENTS_PER_SECOND = 500;
 /** Longest time for which a plugin that cannot be started delays the start of the agent. */
 const CAPABILITIES_TIMEOUT_MS = 10_000;
+/** The time in which a plugin finishes a start that was cancelled. */
+const UNFINISHED_MS = 5_000;
+const UNFINISHED_EVERY_MS = 250;
 const FIRST_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 120_000;
 
@@ -113,6 +117,8 @@ export class ExternalDriver implements Driver {
   private readonly stopped = new Gate();
   private readonly listeners: ((event: TaskEvent) => void)[] = [];
   private readonly limit: EventLimit;
+  /** The removals of tasks whose start was cancelled. */
+  private readonly unfinished = new Set<Promise<void>>();
 
   constructor(private readonly deps: ExternalDriverDependencies) {
     this.name = deps.name;
@@ -163,6 +169,7 @@ export class ExternalDriver implements Driver {
     this.stopping.abort();
     this.stopped.open();
     for (const { stats } of this.tasks.values()) stats.stop();
+    await Promise.all(this.unfinished);
     await this.deps.plugin.close();
   }
 
@@ -196,13 +203,19 @@ export class ExternalDriver implements Driver {
     return { driver: this.name, taskId, startedAtMs: this.deps.clock.nowMs(), state: { ...state } };
   }
 
-  async start(config: TaskConfig, handle: TaskHandle): Promise<TaskHandle> {
+  async start(
+    config: TaskConfig,
+    handle: TaskHandle,
+    _tell?: (message: string) => void,
+    unwanted?: AbortSignal,
+  ): Promise<TaskHandle> {
+    const ends = unwanted ? AbortSignal.any([unwanted, this.stopping.signal]) : this.stopping.signal;
     const state = stateOf(handle);
     const output = await this.openOutput(state);
     try {
       const encoded = await this.encodeConfig(config);
       const message = taskMessage(config, { encoded, pipes: output.pipes, totalMhz: this.deps.totalMhz });
-      const { started, process } = await this.startOnce(message);
+      const { started, process } = await this.startOnce(message, ends);
       if (started.result === 'RETRY' || started.result === 'FATAL')
         throw new StartError(started.driver_error_msg || 'the driver failed', started.result === 'RETRY');
       if (!started.handle) throw new StartError('the driver returned no handle');
@@ -211,6 +224,10 @@ export class ExternalDriver implements Driver {
       return found;
     } catch (error) {
       output.release();
+      if (error instanceof PluginError && ends.aborted) {
+        await this.removeUnfinished(handle.taskId);
+        throw new StartCancelledError();
+      }
       if (error instanceof PluginError) throw new StartError(error.message, error.isRecoverable);
       if (error instanceof PluginUnavailableError) throw new StartError(error.message, true);
       throw error;
@@ -300,12 +317,15 @@ export class ExternalDriver implements Driver {
   }
 
   /** Starts a task, and again on a new process if the plugin ends meanwhile (PG-77). @throws PluginError, StartError */
-  private async startOnce(message: TaskConfigMessage): Promise<{ started: StartedTask; process: PluginProcess }> {
+  private async startOnce(
+    message: TaskConfigMessage,
+    ends: AbortSignal,
+  ): Promise<{ started: StartedTask; process: PluginProcess }> {
     for (let attempt = 1; ; attempt++) {
       const process = await this.deps.plugin.runningProcess();
       try {
         return {
-          started: await new DriverClient(process.connection).startTask(message, this.stopping.signal),
+          started: await new DriverClient(process.connection).startTask(message, ends),
           process,
         };
       } catch (error) {
@@ -313,6 +333,35 @@ export class ExternalDriver implements Driver {
         if (attempt > 1 || this.deps.plugin.isClosed)
           throw new StartError(`failed to start task after driver exited unexpectedly: ${error.message}`, true);
       }
+    }
+  }
+
+  /**
+   * Destroys a task whose start was cancelled (PG-140). Most plugins do not notice that their caller has left and finish
+   * the start, so a task that is not there is looked for again, for UNFINISHED_MS. Never rejects.
+   */
+  private async removeUnfinished(taskId: string): Promise<void> {
+    const removing = this.destroyUnfinished(taskId).catch((error: unknown) => {
+      const { logger } = this.deps;
+      logger.warn('a task whose start was cancelled cannot be destroyed', { driver: this.name, task: taskId, error });
+    });
+    this.unfinished.add(removing);
+    await removing;
+    this.unfinished.delete(removing);
+  }
+
+  /** @throws PluginError, PluginShutDownError, PluginUnavailableError */
+  private async destroyUnfinished(taskId: string): Promise<void> {
+    for (let waitedMs = 0; ; waitedMs += UNFINISHED_EVERY_MS) {
+      const process = await this.deps.plugin.runningProcess();
+      try {
+        await new DriverClient(process.connection).destroyTask(taskId, true);
+        return;
+      } catch (error) {
+        if (!(error instanceof PluginError && error.isTaskNotFound)) throw error;
+      }
+      if (waitedMs >= UNFINISHED_MS) return;
+      await pause(this.deps.timers, UNFINISHED_EVERY_MS);
     }
   }
 

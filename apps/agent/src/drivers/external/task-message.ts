@@ -59,7 +59,7 @@ export function taskMessage(config: TaskConfig, { encoded, pipes, totalMhz }: Me
 }
 
 function resourcesOf({ resources, ports }: TaskConfig, totalMhz: number): object {
-  const { cpuShares = 0, memoryMB = 0, memoryMaxMB = 0 } = resources ?? {};
+  const { cpuShares = 0, cores = [], memoryMB = 0, memoryMaxMB = 0 } = resources ?? {};
   return {
     allocated_resources: {
       cpu: { cpu_shares: cpuShares },
@@ -69,6 +69,7 @@ function resourcesOf({ resources, ports }: TaskConfig, totalMhz: number): object
     linux_resources: {
       cpu_shares: cpuShares,
       memory_limit_bytes: Math.max(memoryMB, memoryMaxMB) * MIB,
+      cpuset_cpus: cores.join(','),
       PercentTicks: totalMhz > 0 ? cpuShares / totalMhz : 0,
     },
     ports: (ports ?? []).map(({ label, hostIp, hostPort, to }) => ({ label, value: hostPort, to, host_ip: hostIp })),

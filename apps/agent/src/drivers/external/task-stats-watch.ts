@@ -1,5 +1,5 @@
 import type { Timers } from '@waybill/model';
-import { type DriverClient, PluginError, PluginShutDownError } from '@waybill/plugins';
+import { type DriverClient, PluginError, PluginShutDownError, taskStatsMessage } from '@waybill/plugins';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { Gate, pause } from '../../waiting/gate.js';
 import { taskUsage } from './reported-usage.js';
@@ -18,7 +18,8 @@ const FIRST_REPORT_MS = 2 * INTERVAL_MS;
  * again after 1 s, then twice as long each time, at most 5 s. Memory: the last report.
  */
 export class TaskStatsWatch {
-  private last: TaskResourceUsage | undefined;
+  /** The last report, decoded when somebody asks. */
+  private last: Uint8Array | undefined;
   private readonly first = new Gate();
   private readonly stopped = new Gate();
   private readonly stopping = new AbortController();
@@ -37,7 +38,8 @@ export class TaskStatsWatch {
       void this.read();
     }
     await pause(this.timers, FIRST_REPORT_MS, this.first, this.stopped);
-    return this.last;
+    const report = this.last && taskStatsMessage(this.last);
+    return report && taskUsage(report);
   }
 
   stop(): void {
@@ -48,12 +50,12 @@ export class TaskStatsWatch {
   private async read(): Promise<void> {
     for (let failures = 0; !this.stopped.isOpen; failures++) {
       try {
-        const reports = (await this.client()).taskStats(this.taskId, INTERVAL_MS, this.stopping.signal);
-        for await (const report of reports) {
+        const take = (report: Uint8Array): void => {
           failures = 0;
-          this.last = taskUsage(report);
+          this.last = report;
           this.first.open();
-        }
+        };
+        await (await this.client()).listenToStats(this.taskId, INTERVAL_MS, take, this.stopping.signal);
       } catch (error) {
         const isPassing = error instanceof PluginShutDownError || (error instanceof PluginError && error.isRecoverable);
         if (!isPassing) return this.first.open();
