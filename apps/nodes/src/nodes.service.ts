@@ -161,9 +161,11 @@ async function admissionServerOf(
   context: ServiceContext,
   admissions: Admissions,
 ): Promise<AdmissionServer | undefined> {
-  const { settings, link, clock, logger, metrics } = context;
-  if (settings.WAYBILL_NATS_ISSUER_FILE === '') return undefined;
-  const issuer = await ConnectionIssuer.read(settings.WAYBILL_NATS_ISSUER_FILE);
+  const { WAYBILL_NATS_ISSUER_FILE: issuerFile } = context.settings;
+  if (issuerFile === '') return undefined;
+  // Read only here: a simulated service has no connection to NATS.
+  const { link, clock, logger, metrics } = context;
+  const issuer = await ConnectionIssuer.read(issuerFile);
   const admitted = metrics.counter('nodes_nats_admissions', 'connections of machines that were admitted to NATS');
   const refused = metrics.counter('nodes_nats_refusals', 'connections that were not admitted to NATS');
   return new AdmissionServer({
