@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { builtInConfigFaults } from './built-in-configs.js';
+import { checkDockerConfig } from './docker-config.js';
 import { checkRawExecConfig } from './raw-exec-config.js';
 
 const faults = (driver: string, config: Record<string, unknown>) =>
@@ -71,6 +72,37 @@ describe('the configurations of built-in drivers', () => {
         cgroupV2: undefined,
       },
     });
+  });
+
+  it('PG-42: values are converted as job files of other tools have them', () => {
+    const given = {
+      image: 'i',
+      privileged: 'true',
+      init: '0',
+      shm_size: '67108864',
+      hostname: 7,
+      auth: { username: 'ann', password: 12_345 },
+      cpuset_cpus: 3,
+      args: null,
+      mount: { target: '/data', readonly: 'false', source: null },
+      mounts: [{ target: '/a', volume_options: [{ driver_config: [{ options: { o: 1 } }] }] }],
+    };
+    expect(checkDockerConfig(given)).toMatchObject({
+      config: {
+        privileged: true,
+        init: false,
+        shm_size: 67_108_864,
+        hostname: '7',
+        auth: { username: 'ann', password: '12345' },
+        cpuset_cpus: '3',
+        args: [],
+        mount: [{ target: '/data', readonly: false, source: '' }],
+        mounts: [{ volume_options: { driver_config: { name: '', options: { o: '1' } } } }],
+      },
+    });
+    expect(faults('exec', { command: '/bin/true', pid_mode: '', ipc_mode: null })).toEqual([]);
+    expect(checkRawExecConfig({ command: 'a', oom_score_adj: '5' })).toMatchObject({ config: { oomScoreAdj: 5 } });
+    expect(faults('docker', { image: 'i', privileged: 'yes', shm_size: '64m', hostname: {} })).toHaveLength(3);
   });
 
   it('a list of very many blocks is a fault, not a failure', () => {

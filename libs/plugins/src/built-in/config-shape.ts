@@ -1,6 +1,35 @@
 import { z } from 'zod';
 import { type ConfigFault, isInterpolated } from '../config-fault.js';
 
+/*
+ * Values are converted as the reference converts them: a number or a boolean to a text, and a text that says one to a
+ * number or a boolean. Public job files have `privileged = "true"`, and a reference becomes a text when it is replaced.
+ */
+
+/** Parses a string. */
+export const text = z.unknown().transform(spelt).pipe(z.string());
+
+/** Parses a boolean. */
+export const flag = z.preprocess((value) => BOOLEANS.get(value) ?? value, z.boolean());
+
+/** Parses a whole number. @param shape the limits of the number */
+export const whole = <S extends z.ZodType>(shape: S) => z.preprocess(numberOf, shape);
+
+const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+function spelt(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+}
+
+function numberOf(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
 /** Parses a list of strings. It converts numbers and booleans, because job files contain `args = ["--port", 8080]`. */
 export const texts = z.array(textOr('a string is wanted'));
 
@@ -13,6 +42,10 @@ function textOr(message: string) {
 
 /** Unwraps a block: a job file delivers it as a list with one element. */
 const unwrapSingle = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+
+/** Parses blocks of one name: a list, or a single one, as JSON jobs may have it. */
+export const blocks = <S extends z.ZodType>(shape: S) =>
+  z.preprocess((value) => (value === undefined ? value : [value].flat()), z.array(shape).default([]));
 
 export const block = <S extends z.ZodType>(shape: S) => z.preprocess(unwrapSingle, shape).optional();
 
@@ -35,15 +68,23 @@ interface ShapeFault extends ConfigFault {
   readonly isUnknownKey?: boolean;
 }
 
-/** Checks a configuration by its driver's shape. It reports all faults. */
+/** Checks a configuration by its driver's shape. It reports all faults. A member that is null counts as absent. */
 export function checkConfig<S extends z.ZodType>(
   driver: string,
   shape: S,
   config: Readonly<Record<string, unknown>>,
 ): CheckedConfig<z.output<S>> {
-  const parsed = shape.safeParse(config);
+  const parsed = shape.safeParse(withoutNulls(config));
   if (parsed.success) return { config: parsed.data };
   return { faults: parsed.error.issues.flatMap((issue) => faultsOf(driver, issue)) };
+}
+
+/** Job files in JSON have null for absent members. Lists keep their elements, so that places stay the same. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const given = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(given.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
 function faultsOf(driver: string, issue: z.core.$ZodIssue): ShapeFault[] {

@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { checkConfig, type CheckedConfig, texts } from './config-shape.js';
 
 const list = texts.default([]);
-const mode = z.enum(['private', 'host']).default('private');
+/** An empty text means the default. */
+const mode = z.preprocess(
+  (value) => (value === '' ? undefined : value),
+  z.enum(['private', 'host']).default('private'),
+);
 
 /** The keys that an `exec` task's `config` may have (AG-280). */
 const schema = z.strictObject({

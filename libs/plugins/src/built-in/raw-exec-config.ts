@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { checkConfig, type CheckedConfig, textsOr } from './config-shape.js';
+import { checkConfig, type CheckedConfig, textsOr, whole } from './config-shape.js';
 
 /** RawExecConfig is the checked `config` of a `raw_exec` task (AG-271). */
 export interface RawExecConfig {
@@ -43,14 +43,15 @@ const schema = z
       .string(workDir)
       .refine((dir) => path.isAbsolute(dir), workDir)
       .optional(),
-    oom_score_adj: z
-      .number(oom)
-      .min(0, oom)
-      .refine(
-        (score) => Number.isInteger(score) && score <= MAX_OOM_SCORE_ADJ,
-        `oom_score_adj must be a whole number of at most ${MAX_OOM_SCORE_ADJ}`,
-      )
-      .optional(),
+    oom_score_adj: whole(
+      z
+        .number(oom)
+        .min(0, oom)
+        .refine(
+          (score) => Number.isInteger(score) && score <= MAX_OOM_SCORE_ADJ,
+          `oom_score_adj must be a whole number of at most ${MAX_OOM_SCORE_ADJ}`,
+        ),
+    ).optional(),
     denied_envvars: listOf('denied_envvars').default([]),
     cgroup_v2_override: z.string(v2).min(1, v2).optional(),
     cgroup_v1_override: controllers.optional(),
