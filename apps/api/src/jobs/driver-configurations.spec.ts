@@ -38,6 +38,19 @@ class Machines {
 }
 
 describe('the configurations of a job', () => {
+  it('PG-42: the schemas of sixteen plugins are read for a job, and built-in drivers are judged beside them', async () => {
+    const machines = new Machines([]);
+    const task = (Driver: string, n: number) => ({ Name: `t${n}`, Driver, Config: { imag: 'i' } });
+    const Tasks = [...Array.from({ length: 1_000 }, (_, n) => task(`plugin-${n}`, n)), task('docker', 1_000)];
+    const job = jobWith('docker', {}, { TaskGroups: [{ Name: 'g', Tasks }] });
+    const faults = await machines.configurations.faultsOf(job);
+    expect(faults.map(({ Task, Path }) => [Task, ...Path])).toEqual([
+      ['t1000', 'image'],
+      ['t1000', 'imag'],
+    ]);
+    expect(machines.reads).toBeLessThanOrEqual(2 * 17);
+  });
+
   it('PG-42: a built-in driver refuses, unless a plugin of its name accepts', async () => {
     const machines = new Machines([]);
     expect(await machines.faults('docker', { image: 'i' })).toEqual([]);

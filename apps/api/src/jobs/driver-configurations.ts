@@ -4,6 +4,8 @@ import { MAX_DRIVER_SCHEMAS } from '@waybill/projection';
 
 /** The most faults of one job that an answer names. */
 const MAX_FAULTS = 20;
+/** The largest number of a job's drivers that are plugins and whose schemas are read. Tasks of further ones are not compared. */
+const MAX_PLUGINS_OF_JOB = 16;
 /** The time for which the reported schemas of a driver accept jobs without another read. */
 const REMEMBER_MS = 5_000;
 /** The largest number of drivers whose schemas are remembered. */
@@ -43,7 +45,8 @@ type ReportedSchemas = readonly ConfigSchema[] | undefined;
  * clients of the reference register such jobs, and its machine fails the task.
  *
  * Reported schemas are remembered for REMEMBER_MS to accept jobs; before a refusal they are read again. Limits:
- * MAX_FAULTS, MAX_DRIVERS. Cost: O(size of all configurations), and one read for each driver that is a plugin.
+ * MAX_FAULTS, MAX_DRIVERS, MAX_PLUGINS_OF_JOB. Cost: O(size of all configurations), and at most two reads of all nodes
+ * for each driver that is a plugin.
  */
 export class DriverConfigurations {
   private readonly known = new Map<string, KnownSchemas>();
@@ -56,10 +59,15 @@ export class DriverConfigurations {
   /** Returns the first MAX_FAULTS faults. Errors of the read are thrown on. */
   async faultsOf(job: Job): Promise<TaskConfigFault[]> {
     const faults: TaskConfigFault[] = [];
+    const plugins = new Set<string>();
     for (const group of job.TaskGroups)
       for (const task of group.Tasks) {
         const config = task.Config ?? {};
         if (Object.keys(config).length === 0) continue;
+        if (!isBuiltIn(task.Driver)) {
+          if (plugins.size === MAX_PLUGINS_OF_JOB && !plugins.has(task.Driver)) continue;
+          plugins.add(task.Driver);
+        }
         const found = await this.faults(job, task.Driver, config);
         for (const { path, message } of found.slice(0, MAX_FAULTS - faults.length))
           faults.push({ TaskGroup: group.Name, Task: task.Name, Driver: task.Driver, Path: path, Message: message });
