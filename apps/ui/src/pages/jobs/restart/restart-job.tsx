@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { callApi } from '../../../api/client.js';
 import type { Job } from '../../../api/contract.js';
 import { useMay } from '../../../api/rights.js';
@@ -70,6 +70,7 @@ function Offered({ name, job }: RestartJobProps) {
 function useRestartRun(name: ObjectName, job: Job) {
   const [progress, setProgress] = useState<RestartProgress>();
   const ending = useRef(new AbortController());
+  useEffect(() => () => ending.current.abort(), []);
   const run = useMutation({
     mutationFn: async (chosen: FormData) => {
       ending.current = new AbortController();

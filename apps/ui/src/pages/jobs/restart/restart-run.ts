@@ -17,7 +17,7 @@ export interface RestartServer {
   stop(id: string): Promise<unknown>;
   /** Returns an allocation once it has changed since an index, or after a while. */
   allocation(id: string, sinceIndex: number, signal: AbortSignal): Promise<FollowedAllocation>;
-  /** Returns why a group has no place, in words; undefined if it has one. */
+  /** Returns why a group gets no replacement, in words: it has no place, or its job is stopped. Undefined: it gets one. */
   placementFailure(group: string): Promise<string | undefined>;
 }
 
@@ -96,16 +96,23 @@ async function restartOne({ server, isReplacing, signal }: RestartRun, alloc: Re
   await replacementRuns(server, alloc, signal);
 }
 
-/** Waits until an allocation's replacement runs. @throws Error if the group has no place, or the replacement failed */
+const ENDED: ReadonlySet<string> = new Set(['complete', 'failed', 'lost']);
+
+/**
+ * Waits until an allocation's replacement runs, or the replacement of that. A replacement that has ended is waited for
+ * once more, because it may be replaced too. @throws Error if the group gets no replacement, or the last one has ended
+ */
 async function replacementRuns(server: RestartServer, { ID, TaskGroup }: RestartedAllocation, signal: AbortSignal) {
-  let [id, index] = [ID, 0];
+  let [id, index, hasEnded] = [ID, 0, false];
   while (!signal.aborted) {
     const { NextAllocation: next = '', ClientStatus, ModifyIndex = 0 } = await server.allocation(id, index, signal);
-    if (next !== '') [id, index] = [next, 0];
+    if (next !== '') [id, index, hasEnded] = [next, 0, false];
     else if (id !== ID && ClientStatus === 'running') return;
     else {
+      if (hasEnded) throw new Error(`Its replacement is ${ClientStatus}.`);
+      hasEnded = id !== ID && ENDED.has(ClientStatus);
       const failure = await server.placementFailure(TaskGroup);
-      if (failure !== undefined) throw new Error(`It was stopped, and its replacement has no place: ${failure}`);
+      if (failure !== undefined) throw new Error(`It was stopped, and is not replaced: ${failure}`);
       index = ModifyIndex;
     }
   }

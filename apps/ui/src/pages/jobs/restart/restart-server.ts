@@ -23,6 +23,7 @@ export function restartServer(name: ObjectName, job: Job): RestartServer {
     allocation: (id, index, signal) =>
       callApi('GET /v1/allocation/{allocID}', { path: { allocID: id }, query: { index, wait: WAIT }, signal }),
     placementFailure: async (group) => {
+      if ((await callApi('GET /v1/job/{jobID}', ofJob)).Stop) return 'The job was stopped.';
       const evaluations = await callApi('GET /v1/job/{jobID}/evaluations', ofJob);
       return placementProblems(evaluations, job)
         .find((problem) => problem.group === group)

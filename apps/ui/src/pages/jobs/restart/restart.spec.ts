@@ -122,6 +122,18 @@ describe('a run', () => {
     expect([calls, at, end.done]).toEqual([['stop a'], 5, 1]);
   });
 
+  it('a replacement that has ended without another one is a failure', async () => {
+    const states = [
+      { ClientStatus: 'complete', NextAllocation: 'a2', ModifyIndex: 3 },
+      { ClientStatus: 'failed', ModifyIndex: 4 },
+      { ClientStatus: 'failed', ModifyIndex: 4 },
+    ];
+    let at = 0;
+    const allocation = () => Promise.resolve(states[at++] ?? { ClientStatus: 'running' });
+    const { end } = await runWith({ allocation }, { isReplacing: true, batches: [[alloc('a')]] });
+    expect([at, end.failures]).toEqual([3, [{ allocation: 'a', text: 'Its replacement is failed.' }]]);
+  });
+
   it('JR-701: a replacement without a place is a failure that says why', async () => {
     const { end } = await runWith(
       {
@@ -130,7 +142,7 @@ describe('a run', () => {
       },
       { isReplacing: true, batches: [[alloc('a')]] },
     );
-    const text = 'It was stopped, and its replacement has no place: no machine has room for web';
+    const text = 'It was stopped, and is not replaced: no machine has room for web';
     expect([end.done, end.failures]).toEqual([0, [{ allocation: 'a', text }]]);
   });
 });
