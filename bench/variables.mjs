@@ -5,6 +5,7 @@ import { freePort } from '@waybill/embedded';
 import { inFlight, publisher } from './evaluation-load.mjs';
 import { percentile } from './harness.mjs';
 import { Client } from './http-client.mjs';
+import { measureSigning } from './identities.mjs';
 import { ServiceProcesses, until } from './processes.mjs';
 
 export const describe =
@@ -36,6 +37,7 @@ export async function run(ctx) {
     WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: '0',
     ...key,
   });
+  await measureSigning(ctx, keyring);
   const api = new Client(port);
   ctx.onEnd(() => api.stop());
   const put = (/** @type {string} */ path) =>
@@ -60,9 +62,9 @@ export async function run(ctx) {
   for (let n = 0; n < PAGES; n++)
     pages.push(await api.timeOf(`/v1/vars?prefix=many/&per_page=${PAGE}&next_token=default.many/${n * 400}`));
   for (let n = 0; n < LISTS; n++) lists.push(await api.timeOf('/v1/vars?prefix=many/'));
-  ctx.metric('putP50Ms', percentile(puts, 50), { unit: 'ms' });
+  ctx.metric('putP50Ms', percentile(puts, 50), { unit: 'ms', goal: { below: 10 } });
   ctx.metric('putP99Ms', percentile(puts, 99), { unit: 'ms' });
-  ctx.metric('getP50Ms', percentile(gets, 50), { unit: 'ms' });
+  ctx.metric('getP50Ms', percentile(gets, 50), { unit: 'ms', goal: { below: 3 } });
   ctx.metric('getP99Ms', percentile(gets, 99), { unit: 'ms' });
   ctx.metric('pageP50Ms', percentile(pages, 50), { unit: 'ms' });
   ctx.metric('listP50Ms', percentile(lists, 50), { unit: 'ms' });
@@ -78,7 +80,7 @@ export async function run(ctx) {
   const began = performance.now();
   const during = await readTimes(READS_DURING_ROTATION);
   const seconds = (performance.now() - began) / 1_000;
-  ctx.metric('rotateReadP99Ratio', percentile(during, 99) / percentile(before, 99));
+  ctx.metric('rotateReadP99Ratio', percentile(during, 99) / percentile(before, 99), { goal: { below: 1.3 } });
   ctx.metric('rotatedPerSecond', (await movedOf('prefix=many/')) / seconds, { unit: '/s' });
 }
 

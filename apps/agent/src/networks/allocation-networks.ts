@@ -330,7 +330,7 @@ export class AllocationNetworks {
     for (const warning of await forwardingWarnings(this.deps.readKernelSetting)) this.deps.logger.warn(warning);
   }
 
-  /** Logs which programs of the machine nobody reaches any more, because their port leads into the network (NW-146). */
+  /** Logs the ports of programs of the machine that lead into the network now, so nobody reaches the programs (NW-146). */
   private async tellHiddenListeners({ allocId, portMappings }: NetworkRecord): Promise<void> {
     if (portMappings.length === 0) return;
     const listening = await this.listeners.requestRun();

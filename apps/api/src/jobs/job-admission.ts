@@ -37,8 +37,9 @@ export interface AdmissionResult extends JobValidation {
 
 /**
  * JobAdmission checks a job before it is registered, planned or validated. It first reports what the job's namespace
- * does not allow, then the errors of the job itself (API-347), then those of its drivers' configurations (PG-42). The existence of its namespace and pool is checked again
- * when the job is written. Cost: three reads of single rows, and the reads of DriverConfigurations.
+ * does not allow, then the errors of the job itself (API-347), then those of its drivers' configurations (PG-42). The
+ * existence of its namespace and pool is checked again when the job is written. Cost: three reads of single rows, and
+ * the reads of DriverConfigurations.
  */
 export class JobAdmission {
   constructor(
