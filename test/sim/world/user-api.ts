@@ -5,7 +5,6 @@ import {
   DeregisterJob,
   type DeregisterOptions,
   DispatchJob,
-  DriverConfigurations,
   EvaluateJob,
   type EvaluateOptions,
   ForceLaunch,
@@ -110,8 +109,8 @@ export class UserApi {
     this.calls = new RetryingRpc(rpc, clock, timers);
     this.asUser = new UserRpc(rpc, EVERYBODY_CALLS);
     this.inquiry = new BrokerInquiry(this.calls);
-    const machines = { driverSchemas: async () => [] }; // no machine has a plugin
-    const admission = new JobAdmission(NO_LIMITS, new DriverConfigurations(machines, clock));
+    // The configurations of tasks are scripts for the simulated machines, and fit no driver.
+    const admission = new JobAdmission(NO_LIMITS, { faultsOf: async () => [] });
     const writer = new TransactionWriter({ log: this.writer, clock, newId, region: regions.own, caughtUp: readable });
     const jobs = new CurrentJobs(log, {
       job: (namespace, id) => lookup.job(namespace, id),
