@@ -125,7 +125,8 @@ async function connectAs(
   await userKey(seed(key));
   const text = typeof proof === 'string' ? proof : encodeMachineProof(proof);
   const credentialsFile = seed(key);
-  const link = await connect({ url: nats.url, name: 'machine', credentialsFile, proof: () => text, firstConnectMs });
+  const proofToSend = { text: () => text, onError: () => undefined };
+  const link = await connect({ url: nats.url, name: 'machine', credentialsFile, proof: proofToSend, firstConnectMs });
   links.push(link);
   return link;
 }

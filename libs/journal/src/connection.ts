@@ -1,8 +1,9 @@
-import { connect as natsConnect, tokenAuthenticator } from '@nats-io/transport-node';
+import { connect as natsConnect } from '@nats-io/transport-node';
 import { natsTls, type NatsTlsFiles } from './nats-tls.js';
 import type { Authenticator, NatsConnection } from '@nats-io/transport-node';
 import { inboxPrefixOf, readCredentials } from './credentials.js';
 import { LogUnavailableError } from './errors.js';
+import { type ConnectionProof, proofAuthenticator } from './proof-authenticator.js';
 
 /** Pause between two attempts to reconnect, milliseconds: short, so that a restarted server is found quickly. */
 export const RECONNECT_WAIT_MS = 100;
@@ -19,11 +20,7 @@ export interface ConnectOptions {
   readonly name: string;
   /** See readCredentials; absent or empty: no credentials. */
   readonly credentialsFile?: string | undefined;
-  /**
-   * Returns the text by which services admit this connection, where nats-server does not know its key (AU-264). Called for
-   * each attempt to connect.
-   */
-  readonly proof?: (() => string) | undefined;
+  readonly proof?: ConnectionProof | undefined;
   /** How the server's identity is checked, for addresses that begin with `tls://`. */
   readonly tls?: NatsTlsFiles | undefined;
   readonly firstConnectMs?: number;
@@ -146,7 +143,7 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
   }
 }
 
-const authenticators = (key: Authenticator, proof: (() => string) | undefined): Authenticator[] =>
-  proof ? [key, tokenAuthenticator(proof)] : [key];
+const authenticators = (key: Authenticator, proof: ConnectionProof | undefined): Authenticator[] =>
+  proof ? [key, proofAuthenticator(proof)] : [key];
 
 const withoutPassword = (url: string): string => url.replaceAll(/\/\/[^/@]*@/g, '//');

@@ -5,6 +5,7 @@ export type { StoredRecord } from './audit-stream.js';
 export { connect, NatsLink } from './connection.js';
 export type { ConnectOptions } from './connection.js';
 export type { NatsTlsFiles } from './nats-tls.js';
+export type { ConnectionProof } from './proof-authenticator.js';
 export { CredentialsError, inboxPrefixOf, newUserKey, readCredentials, userKey } from './credentials.js';
 export type { NatsCredentials } from './credentials.js';
 export * from './errors.js';

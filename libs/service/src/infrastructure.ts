@@ -166,14 +166,17 @@ export class Infrastructure {
   }
 
   private connect(name: string): Promise<NatsLink> {
-    const { settings, waits, natsProof } = this.options;
+    const { settings, waits, natsProof, logger } = this.options;
     return connect({
       url: settings.WAYBILL_NATS_URL,
       name,
       ...(waits && { firstConnectMs: CONNECT_ATTEMPT_MS }),
       credentialsFile: settings.WAYBILL_NATS_CREDENTIALS,
       tls: natsTlsFiles(settings),
-      proof: natsProof,
+      proof: natsProof && {
+        text: natsProof,
+        onError: (error) => logger.error('this process cannot prove itself to NATS; trying again', { error }),
+      },
     });
   }
 
