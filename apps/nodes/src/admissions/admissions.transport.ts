@@ -7,14 +7,25 @@ import {
 } from '@waybill/journal';
 import type { Clock } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
-import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+import type { Msg } from '@nats-io/transport-node';
 import type { Admissions } from './admissions.js';
 
 /** Questions in progress. Further ones get no answer, and their clients connect again. */
 const MAX_QUESTIONS = 4_096;
 
+type Question = Pick<Msg, 'string' | 'respond'>;
+type Subscription = Readonly<{ drain: () => Promise<void> }>;
+
+/** The part of a connection to NATS that brings the questions. */
+export interface QuestionSource {
+  subscribe(
+    subject: string,
+    options: Readonly<{ queue: string; callback: (error: Error | null, question: Question) => void }>,
+  ): Subscription;
+}
+
 export interface AdmissionServerDependencies {
-  readonly nc: NatsConnection;
+  readonly nc: QuestionSource;
   readonly issuer: ConnectionIssuer;
   readonly admissions: Pick<Admissions, 'decide'>;
   readonly clock: Clock;
@@ -37,20 +48,29 @@ export class AdmissionServer {
   start(): void {
     this.subscription = this.deps.nc.subscribe(AUTH_REQUESTS, {
       queue: 'nodes.admissions',
-      callback: (error, msg) => void (error ?? this.take(msg)),
+      callback: (error, question) => void (error ? this.reportUnheard(error) : this.take(question)),
     });
   }
 
   async stop(): Promise<void> {
-    await this.subscription?.drain();
+    // A subscription that NATS has ended, or that ends with its connection, cannot be drained.
+    await this.subscription?.drain().catch(() => undefined);
   }
 
-  private async take(msg: Msg): Promise<void> {
+  /** NATS ends the subscription of a service that may not hear the questions. */
+  private reportUnheard(error: Error): void {
+    this.deps.logger.error(
+      'NATS does not let this service admit machines: make the line of nodes in its configuration anew, and restart NATS and this service',
+      { error },
+    );
+  }
+
+  private async take(question: Question): Promise<void> {
     if (this.inProgress >= MAX_QUESTIONS) return;
     this.inProgress++;
     try {
-      const answer = await this.answer(msg.string());
-      if (answer !== undefined) msg.respond(answer);
+      const answer = await this.answer(question.string());
+      if (answer !== undefined) question.respond(answer);
     } finally {
       this.inProgress--;
     }
