@@ -121,6 +121,11 @@ describe.skipIf(helm === undefined || kustomize === undefined)('the chart, rende
     ['a setting that is none of Waybill', ['config.LOG_LEVEL=debug'], /LOG_LEVEL/],
     ['a password that would change the address', ['postgres.password=a@b'], /password/],
     ['TLS between the servers of one', ['tls.enabled=true', 'nats.replicas=1'], /needs nats\.replicas=3/],
+    [
+      'the network of machines without keys for NATS',
+      ['agents.hostNetwork=true', 'natsCredentials.enabled=false'],
+      /agents\.hostNetwork needs natsCredentials\.enabled/,
+    ],
     ['agents in the namespace of the release', ['agents.namespace=waybill'], /must be another namespace/],
   ])('refuses %s', (_, values, reason) => {
     const run = template('waybill', ['--set', values.join(',')]);

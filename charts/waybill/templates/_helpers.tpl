@@ -22,4 +22,7 @@
 {{- if and .Values.agents.enabled (eq (include "waybill.agentsNamespace" .) .Release.Namespace) -}}
 {{- fail "agents.namespace must be another namespace than that of the release: agents are privileged" -}}
 {{- end -}}
+{{- if and .Values.agents.hostNetwork (not .Values.natsCredentials.enabled) -}}
+{{- fail "agents.hostNetwork needs natsCredentials.enabled: it opens NATS to every address" -}}
+{{- end -}}
 {{- end -}}
