@@ -17,6 +17,11 @@ describe('the proof of a machine', () => {
     ]);
   });
 
+  it('AU-264: may have a node id without the digits of a version, as registrations may', () => {
+    const machine = { ...PROOF, node: '11111111-2222-3333-4444-555555555555' };
+    expect(decodeMachineProof(encodeMachineProof(machine))).toEqual(machine);
+  });
+
   it('AU-264: that nats-server would cut off is refused without being shown', () => {
     const introduction = 'x'.repeat(MAX_MACHINE_PROOF);
     expect(() => encodeMachineProof({ ...PROOF, introduction })).toThrow(MachineProofError);
@@ -28,6 +33,7 @@ describe('the proof of a machine', () => {
     ['another word', 'hello'],
     ['a node id that is part of a subject', JSON.stringify({ ...PROOF, node: '*' })],
     ['a node id with a dot', JSON.stringify({ ...PROOF, node: `${PROOF.node}.x` })],
+    ['a node id with a line behind it', JSON.stringify({ ...PROOF, node: `${PROOF.node}\n` })],
     ['no secret', JSON.stringify({ ...PROOF, secret: '' })],
     ['a number as the name', JSON.stringify({ ...PROOF, name: 1 })],
     ['too long a text', JSON.stringify({ ...PROOF, introduction: 'x'.repeat(MAX_MACHINE_PROOF) })],

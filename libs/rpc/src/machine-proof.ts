@@ -6,8 +6,10 @@ import { z } from 'zod';
  */
 export const MAX_MACHINE_PROOF = 3_072;
 
+const NODE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 const PROOF = z.object({
-  node: z.uuid(),
+  node: z.string().regex(NODE_ID),
   secret: z.string().min(1).max(64),
   name: z.string().max(256),
   pool: z.string().max(128),
