@@ -1,5 +1,12 @@
+import { NS_PER_MINUTE } from '@waybill/model';
 import { z } from 'zod';
 import { flag, interval } from './setting-forms.js';
+
+/**
+ * Shortest time until a machine has to prove itself again. Its calls in progress fail then, and every machine asks the
+ * services once in that time.
+ */
+const MIN_ADMISSION_TTL_NS = 10 * NS_PER_MINUTE;
 
 /** Settings of the admission of machines to NATS by the `nodes` services (AU-264). */
 export const ADMISSION_SETTINGS = {
@@ -7,9 +14,9 @@ export const ADMISSION_SETTINGS = {
     .string()
     .default('')
     .describe('nodes: file with the seed by which they admit machines to NATS, the same for every nodes; empty: none'),
-  WAYBILL_NATS_ADMISSION_TTL: interval('24h', 'WAYBILL_NATS_ADMISSION_TTL').describe(
-    'nodes: longest time until an admitted machine has to prove itself to NATS again',
-  ),
+  WAYBILL_NATS_ADMISSION_TTL: interval('24h', 'WAYBILL_NATS_ADMISSION_TTL')
+    .refine((ns) => ns >= MIN_ADMISSION_TTL_NS, 'WAYBILL_NATS_ADMISSION_TTL should be at least 10m')
+    .describe('nodes: longest time until an admitted machine has to prove itself to NATS again, at least 10m'),
   WAYBILL_KUBERNETES_AGENTS: z
     .string()
     .regex(/^$|^[a-z0-9.-]{1,63}\/[a-z0-9.-]{1,253}$/, 'namespace/name, such as waybill-agents/waybill-agent')

@@ -27,6 +27,18 @@ it('AU-182: the issuer of identities is a URL, or there is none', () => {
     );
 });
 
+it('AU-264: an admission to NATS lasts for a day unless told otherwise, and for ten minutes at least', () => {
+  const ttl = (text?: string) =>
+    read(text === undefined ? {} : { WAYBILL_NATS_ADMISSION_TTL: text }).WAYBILL_NATS_ADMISSION_TTL;
+  expect([ttl(), ttl('1h'), ttl('10m')]).toEqual([24 * NS_PER_HOUR, NS_PER_HOUR, 10 * NS_PER_MINUTE]);
+  for (const [text, reason] of [
+    ['9m59s', 'should be at least 10m'],
+    ['0s', 'should be greater than 0s'],
+    ['soon', 'invalid duration'],
+  ])
+    expect(refusal({ WAYBILL_NATS_ADMISSION_TTL: text })).toContain(reason);
+});
+
 describe('API-351: clusters of Vault and Consul that jobs may use', () => {
   const identity = (aud: string, TTL = NS_PER_HOUR) => ({ Audience: [aud], TTL, ExtraClaims: null });
 
