@@ -1,7 +1,9 @@
 import { NS_PER_SECOND, settle, type Task } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import { StartCancelledError, type TaskHandle } from '../drivers/driver.js';
 import { HookError } from '../tasks/task-hook.js';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from '../fixtures/running-allocation.js';
+import { Gate } from '../waiting/gate.js';
 
 describe('one task', () => {
   it('AG-100: received, set up, started, terminated', async () => {
@@ -485,5 +487,46 @@ describe('after a restart of the agent', () => {
     await settle();
     expect(again.clientUpdate().ClientStatus).toBe('running');
     expect(again.clientUpdate().TaskStates['web']?.Restarts).toBe(0);
+  });
+
+  it('PG-140: a start that the end of its agent cancels decides nothing, and the next agent starts the task', async () => {
+    const { runner, driver, newDriver, make, records, alloc, reports, events } = setup([aTask('web', FOREVER)]);
+    const cancelled = new Gate();
+    const start = async (): Promise<never> => {
+      await cancelled.opened;
+      throw new StartCancelledError();
+    };
+    Object.assign(driver, { start });
+    runner.runAllocation();
+    await settle();
+    const [before, told] = [events('web'), reports.length];
+    cancelled.open();
+    await settle();
+    expect([events('web'), reports.length]).toEqual([before, told]);
+    const record = records.saved.get(alloc.ID)!;
+    expect(record.tasks['web']).toMatchObject({ state: { State: 'pending', Failed: false }, suspended: false });
+    expect(record.tasks['web']?.handle).toBeTruthy();
+    const next = newDriver();
+    const destroyed: string[] = [];
+    const destroy = async ({ taskId }: TaskHandle): Promise<void> => void destroyed.push(taskId);
+    Object.assign(next, { recover: async () => false, destroy });
+    const again = make(record, next);
+    again.runAllocation();
+    await settle();
+    expect(destroyed).toEqual([record.tasks['web']?.handle?.taskId]);
+    expect(again.clientUpdate()).toMatchObject({ ClientStatus: 'running', TaskStates: { web: { Restarts: 0 } } });
+  });
+
+  it('PG-140: a start that the kill of its task cancels ends the task without an event of a failure', async () => {
+    const { runner, driver, events, states } = setup([aTask('web', FOREVER)]);
+    const start = (_config: unknown, _handle: unknown, _tell: unknown, unwanted: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => unwanted.addEventListener('abort', () => reject(new StartCancelledError())));
+    Object.assign(driver, { start });
+    runner.runAllocation();
+    await settle();
+    void runner.kill();
+    await settle();
+    expect(states()).toEqual({ web: 'dead' });
+    expect(events('web')).toEqual(['Received', 'Task Setup', 'Killing']);
   });
 });

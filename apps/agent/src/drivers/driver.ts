@@ -195,7 +195,7 @@ export class StartError extends Error {
   }
 }
 
-/** StartCancelledError says that a start was given up because the task is not wanted any more (PG-140). */
+/** StartCancelledError says that a start was given up: its task is not wanted any more, or the agent ends (PG-140). */
 export class StartCancelledError extends Error {
   override readonly name = 'StartCancelledError';
   constructor() {

@@ -35,7 +35,7 @@ import { runScript } from './templates/change-script.js';
  * possible at any moment. It ends every wait. A start in progress is given up if its driver can do that (PG-140), and is
  * stopped as soon as it has succeeded otherwise (AG-410).
  * A recovered task is running without a new start, or pending until contact with the servers. suspended: the agent
- * stopped it at its own end, and its state no longer changes.
+ * stopped it at its own end, and its state no longer changes. Nor does that of a start that the end of the agent cancels.
  *
  * Its process is in task-process.ts; the process's handle is on disk before the driver starts it (AG-440). Limits:
  * MAX_TASK_EVENTS, maxKillTimeoutMs, MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
@@ -286,6 +286,7 @@ export class TaskRunner implements TaskControl {
       await this.process.start(config, handle, tell, this.killed.signal);
     } catch (error) {
       const isCancelled = error instanceof StartCancelledError;
+      if (isCancelled && !this.context.killing.isOpen) return this.leaveToNextAgent();
       if (!isCancelled) this.emit('Driver Failure', { driver_error: errorText(error) });
       await this.process.removeRemains(isCancelled);
       if (isCancelled) return { kind: 'killed' };
@@ -296,6 +297,15 @@ export class TaskRunner implements TaskControl {
     void this.callHooks('poststart');
     if (this.context.killing.isOpen && !this.events.isFrozen) void this.stopProcess();
     return undefined;
+  }
+
+  /**
+   * Ends without a decision, because the agent ends and its driver has given up the start. State and handle stay as
+   * before the start. By its handle the next agent removes what is left of this start, and starts the task again.
+   */
+  private leaveToNextAgent(): RoundEnd {
+    this.events.freeze();
+    return { kind: 'killed' };
   }
 
   /**
