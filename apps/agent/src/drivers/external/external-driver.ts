@@ -45,6 +45,7 @@ import { resourceUsage } from '../process-usage.js';
 import { DriverHealthWatch } from './driver-health.js';
 import { EventLimit } from './event-limit.js';
 import { execInPlugin } from './plugin-exec.js';
+import { PluginStarts } from './plugin-starts.js';
 import { taskMessage, type TaskPipes } from './task-message.js';
 import { TaskStatsWatch } from './task-stats-watch.js';
 
@@ -54,9 +55,6 @@ const RECONNECT_MS = 1_000;
 const MAX_EVENTS_PER_SECOND = 500;
 /** Longest time for which a plugin that cannot be started delays the start of the agent. */
 const CAPABILITIES_TIMEOUT_MS = 10_000;
-/** The time in which a plugin finishes a start that was cancelled. */
-const UNFINISHED_MS = 5_000;
-const UNFINISHED_EVERY_MS = 250;
 const FIRST_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 120_000;
 
@@ -117,12 +115,13 @@ export class ExternalDriver implements Driver {
   private readonly stopped = new Gate();
   private readonly listeners: ((event: TaskEvent) => void)[] = [];
   private readonly limit: EventLimit;
-  /** The removals of tasks whose start was cancelled. */
-  private readonly unfinished = new Set<Promise<void>>();
+  private readonly starts: PluginStarts;
 
   constructor(private readonly deps: ExternalDriverDependencies) {
     this.name = deps.name;
     this.health = new DriverHealthWatch(deps.name, deps.plugin, deps.clock, deps.timers);
+    const destroy = (taskId: string): Promise<boolean> => this.destroyInPlugin(taskId, true);
+    this.starts = new PluginStarts({ driver: deps.name, destroy, timers: deps.timers, logger: deps.logger });
     this.limit = new EventLimit(deps.timers, (event) => {
       for (const listener of this.listeners) listener(event);
     });
@@ -169,7 +168,7 @@ export class ExternalDriver implements Driver {
     this.stopping.abort();
     this.stopped.open();
     for (const { stats } of this.tasks.values()) stats.stop();
-    await Promise.all(this.unfinished);
+    await this.starts.close();
     await this.deps.plugin.close();
   }
 
@@ -203,35 +202,13 @@ export class ExternalDriver implements Driver {
     return { driver: this.name, taskId, startedAtMs: this.deps.clock.nowMs(), state: { ...state } };
   }
 
-  async start(
+  start(
     config: TaskConfig,
     handle: TaskHandle,
     _tell?: (message: string) => void,
     unwanted?: AbortSignal,
   ): Promise<TaskHandle> {
-    const ends = unwanted ? AbortSignal.any([unwanted, this.stopping.signal]) : this.stopping.signal;
-    const state = stateOf(handle);
-    const output = await this.openOutput(state);
-    try {
-      const encoded = await this.encodeConfig(config);
-      const message = taskMessage(config, { encoded, pipes: output.pipes, totalMhz: this.deps.totalMhz });
-      const { started, process } = await this.startOnce(message, ends);
-      if (started.result === 'RETRY' || started.result === 'FATAL')
-        throw new StartError(started.driver_error_msg || 'the driver failed', started.result === 'RETRY');
-      if (!started.handle) throw new StartError('the driver returned no handle');
-      const found: TaskHandle = { ...handle, state: { ...state, message: handleText(started.handle) } };
-      this.trackTask(found, started.handle, process, output, networkOf(started.network_override));
-      return found;
-    } catch (error) {
-      output.release();
-      if (error instanceof PluginError && ends.aborted) {
-        await this.removeUnfinished(handle.taskId);
-        throw new StartCancelledError();
-      }
-      if (error instanceof PluginError) throw new StartError(error.message, error.isRecoverable);
-      if (error instanceof PluginUnavailableError) throw new StartError(error.message, true);
-      throw error;
-    }
+    return this.starts.run(() => this.startTask(config, handle, unwanted));
   }
 
   async recover(handle: TaskHandle): Promise<boolean> {
@@ -287,10 +264,8 @@ export class ExternalDriver implements Driver {
     if (task && !task.ended && !force) throw new Error('cannot destroy running task');
     // A process that was started since the task ended knows it only after its recovery. If that fails, nothing is left.
     if (task) await this.attachedClient(task).catch(() => undefined);
-    const process = await this.deps.plugin.runningProcess();
-    await new DriverClient(process.connection).destroyTask(taskId, force).catch((error: unknown) => {
-      if (!(error instanceof PluginError && error.isTaskNotFound)) throw error;
-    });
+    if (this.starts.isSearching(taskId)) return; // it is destroyed there, and a plugin that hangs holds up no kill
+    await this.destroyInPlugin(taskId, force);
     task?.stats.stop();
     this.tasks.delete(taskId);
   }
@@ -316,6 +291,33 @@ export class ExternalDriver implements Driver {
     return { process, network };
   }
 
+  /** @throws StartError, StartCancelledError */
+  private async startTask(config: TaskConfig, handle: TaskHandle, unwanted?: AbortSignal): Promise<TaskHandle> {
+    const ends = unwanted ? AbortSignal.any([unwanted, this.stopping.signal]) : this.stopping.signal;
+    const state = stateOf(handle);
+    const output = await this.openOutput(state);
+    try {
+      const encoded = await this.encodeConfig(config);
+      const message = taskMessage(config, { encoded, pipes: output.pipes, totalMhz: this.deps.totalMhz });
+      const { started, process } = await this.startOnce(message, ends);
+      if (started.result === 'RETRY' || started.result === 'FATAL')
+        throw new StartError(started.driver_error_msg || 'the driver failed', started.result === 'RETRY');
+      if (!started.handle) throw new StartError('the driver returned no handle');
+      const found: TaskHandle = { ...handle, state: { ...state, message: handleText(started.handle) } };
+      this.trackTask(found, started.handle, process, output, networkOf(started.network_override));
+      return found;
+    } catch (error) {
+      output.release();
+      if (ends.aborted) {
+        if (error instanceof PluginError) await this.starts.removeCancelled(handle.taskId);
+        throw new StartCancelledError();
+      }
+      if (error instanceof PluginError) throw new StartError(error.message, error.isRecoverable);
+      if (error instanceof PluginUnavailableError) throw new StartError(error.message, true);
+      throw error;
+    }
+  }
+
   /** Starts a task, and again on a new process if the plugin ends meanwhile (PG-77). @throws PluginError, StartError */
   private async startOnce(
     message: TaskConfigMessage,
@@ -323,6 +325,7 @@ export class ExternalDriver implements Driver {
   ): Promise<{ started: StartedTask; process: PluginProcess }> {
     for (let attempt = 1; ; attempt++) {
       const process = await this.deps.plugin.runningProcess();
+      ends.throwIfAborted();
       try {
         return {
           started: await new DriverClient(process.connection).startTask(message, ends),
@@ -336,32 +339,15 @@ export class ExternalDriver implements Driver {
     }
   }
 
-  /**
-   * Destroys a task whose start was cancelled (PG-140). Most plugins do not notice that their caller has left and finish
-   * the start, so a task that is not there is looked for again, for UNFINISHED_MS. Never rejects.
-   */
-  private async removeUnfinished(taskId: string): Promise<void> {
-    const removing = this.destroyUnfinished(taskId).catch((error: unknown) => {
-      const { logger } = this.deps;
-      logger.warn('a task whose start was cancelled cannot be destroyed', { driver: this.name, task: taskId, error });
-    });
-    this.unfinished.add(removing);
-    await removing;
-    this.unfinished.delete(removing);
-  }
-
-  /** @throws PluginError, PluginShutDownError, PluginUnavailableError */
-  private async destroyUnfinished(taskId: string): Promise<void> {
-    for (let waitedMs = 0; ; waitedMs += UNFINISHED_EVERY_MS) {
-      const process = await this.deps.plugin.runningProcess();
-      try {
-        await new DriverClient(process.connection).destroyTask(taskId, true);
-        return;
-      } catch (error) {
-        if (!(error instanceof PluginError && error.isTaskNotFound)) throw error;
-      }
-      if (waitedMs >= UNFINISHED_MS) return;
-      await pause(this.deps.timers, UNFINISHED_EVERY_MS);
+  /** Destroys a task. Returns whether the plugin knew it. @throws PluginError, PluginShutDownError, PluginUnavailableError */
+  private async destroyInPlugin(taskId: string, force: boolean): Promise<boolean> {
+    const process = await this.deps.plugin.runningProcess();
+    try {
+      await new DriverClient(process.connection).destroyTask(taskId, force);
+      return true;
+    } catch (error) {
+      if (error instanceof PluginError && error.isTaskNotFound) return false;
+      throw error;
     }
   }
 
