@@ -5,6 +5,7 @@ import path from 'node:path';
 import { FakeTime } from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StartCancelledError, type TaskConfig } from '../driver.js';
 import { TASK_LABEL } from './container-options.js';
 import { DockerDriver } from './docker-driver.js';
 
@@ -57,21 +58,21 @@ describe('a container whose engine is going down', () => {
       mhzPerCore: 1_000,
     });
   };
+  const task: TaskConfig = {
+    taskId: 'a/web/1',
+    allocId: 'a',
+    task: 'web',
+    user: '',
+    env: {},
+    paths: { allocDir: '', logsDir: '', taskDir: '', localDir: '', secretsDir: '', privateDir: '' },
+    config: { image: 'i', ports: ['http'] },
+    ports: [{ label: 'http', hostIp: '10.0.0.1', hostPort: 23_456, to: 80 }],
+    logs: { MaxFiles: 1, MaxFileSizeMB: 1, Disabled: false },
+  };
   const handle = { driver: 'docker', taskId: 'a/web/1', startedAtMs: 0, state: { name: 'web-a' } };
 
   it('AG-143, AG-250: another agent knows the ports inside of a container; an older handle has none', async () => {
-    const paths = { allocDir: '', logsDir: '', taskDir: '', localDir: '', secretsDir: '', privateDir: '' };
-    const made = driver().prepare({
-      taskId: 'a/web/1',
-      allocId: 'a',
-      task: 'web',
-      user: '',
-      env: {},
-      paths,
-      config: { image: 'i', ports: ['http'] },
-      ports: [{ label: 'http', hostIp: '10.0.0.1', hostPort: 23_456, to: 80 }],
-      logs: { MaxFiles: 1, MaxFileSizeMB: 1, Disabled: false },
-    });
+    const made = driver().prepare(task);
     for (const [given, portMap] of [
       [structuredClone(made), { http: 80 }],
       [handle, {}],
@@ -80,6 +81,12 @@ describe('a container whose engine is going down', () => {
       expect(await docker.recover(given)).toBe(true);
       expect(docker.network(given.taskId)).toEqual({ ip: '172.17.0.2', portMap, autoAdvertise: false });
     }
+  });
+
+  it('AG-410: a start that waits for its image is cancelled when the task is not wanted any more', async () => {
+    failing = { inspect: [404] };
+    const started = driver().start(task, handle, () => {}, AbortSignal.abort());
+    await expect(started).rejects.toThrow(StartCancelledError);
   });
 
   it('AG-107, AG-156: what it says of its own trouble is not the end of the task', async () => {

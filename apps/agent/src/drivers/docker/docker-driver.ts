@@ -10,6 +10,7 @@ import {
   type DriverFingerprint,
   type DriverNetwork,
   type ExitResult,
+  StartCancelledError,
   StartError,
   type TaskConfig,
   TaskConfigError,
@@ -175,7 +176,7 @@ export class DockerDriver implements Driver {
       await this.trackContainer(handle, container);
     } catch (error) {
       this.images.releaseImage(taskId);
-      if (error instanceof StartError || error instanceof TaskConfigError) throw error;
+      if ([StartError, StartCancelledError, TaskConfigError].some((known) => error instanceof known)) throw error;
       throw new StartError(reasonOf(error), isUnreachable(error));
     }
   }

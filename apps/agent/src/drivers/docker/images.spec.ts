@@ -1,5 +1,6 @@
 import { FakeTime } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { StartCancelledError } from '../driver.js';
 import {
   type ImageSource,
   Images,
@@ -127,7 +128,7 @@ describe('images that tasks use', () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const [a, b] = [use('a', { unwanted: first.signal }), use('b', { unwanted: second.signal })];
     await time.pass(0);
-    const givenUp = { name: 'StartError', message: expect.stringContaining('was given up'), recoverable: false };
+    const givenUp = { name: 'StartCancelledError' };
     first.abort();
     await expect(a).rejects.toMatchObject(givenUp);
     expect(engine.pulls[0]?.signal.aborted).toBe(false);
@@ -146,7 +147,7 @@ describe('images that tasks use', () => {
     const given = use('a', { unwanted: stop.signal });
     await time.pass(0);
     stop.abort();
-    await expect(given).rejects.toThrow('was given up');
+    await expect(given).rejects.toThrow(StartCancelledError);
     const next = use('b', { unwanted: new AbortController().signal });
     await time.pass(0);
     expect(engine.pulls).toHaveLength(2);

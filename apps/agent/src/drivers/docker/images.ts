@@ -1,5 +1,5 @@
 import { type CancelTimer, type Timers, errorText } from '@waybill/model';
-import { StartError } from '../driver.js';
+import { StartCancelledError, StartError } from '../driver.js';
 
 /** The default time limit for pulling an image, in milliseconds (AG-283). */
 export const PULL_TIMEOUT_MS = 5 * 60_000;
@@ -81,7 +81,7 @@ export class Images {
     private readonly removesUnused: boolean,
   ) {}
 
-  /** Provides the image and marks it as used by the task. @returns the image's id. @throws StartError */
+  /** Provides the image and marks it as used by the task. @returns the image's id. @throws StartError, StartCancelledError */
   async provideImage(taskId: string, wish: ImageWish, tell: (message: string) => void): Promise<string> {
     const { image, force } = wish;
     if (wish.load) return this.loadImage(taskId, wish.load, image);
@@ -161,7 +161,7 @@ export class Images {
           removePull(); // a task that wants the image from now on begins a pull of its own
           pull.abort();
         }
-        throw new StartError(`the pull of "${image}" was given up, because the task was stopped`);
+        throw new StartCancelledError();
       }
       const text = errorText(error);
       const isTransient = error instanceof PullError && error.isTransient;
