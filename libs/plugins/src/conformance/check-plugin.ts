@@ -6,7 +6,15 @@ import type { ConfigSchema } from '../config-schema/config-schema.js';
 import { PluginError } from '../errors.js';
 import { MAGIC_COOKIE } from '../handshake.js';
 import { SHUTDOWN_TIMEOUT_MS } from '../plugin-process.js';
-import { type CheckOptions, type CheckResult, Checks, expectSoon, expectThat, SkippedCheck } from './checks.js';
+import {
+  CHECK_TIMEOUT_MS,
+  type CheckOptions,
+  type CheckResult,
+  Checks,
+  expectSoon,
+  expectThat,
+  SkippedCheck,
+} from './checks.js';
 import { checkDevices } from './device-checks.js';
 import { checkDriver } from './driver-checks.js';
 import type { TaskSamples } from './task-samples.js';
@@ -37,12 +45,16 @@ const BROKEN_MSGPACK = Uint8Array.of(0x83, 0xa1);
  */
 export async function checkPlugin(options: PluginCheckOptions): Promise<PluginCheckReport> {
   const checks = new Checks(options);
-  let started: TriedPlugin | undefined;
-  await checks.run('handshake: the plugin starts and says where it listens', async () => {
-    started = await TriedPlugin.start(options);
+  const { timeoutMs = CHECK_TIMEOUT_MS } = options;
+  const starting = TriedPlugin.start({ ...options, handshakeTimeoutMs: timeoutMs });
+  const isStarted = await checks.run('handshake: the plugin starts and says where it listens', async () => {
+    await starting;
   });
-  if (!started) return { results: checks.results };
-  const plugin = started;
+  const plugin = await starting.catch(() => undefined); // the check has the error
+  if (!plugin || !isStarted) {
+    await plugin?.remove(); // it came after the check was over
+    return { results: checks.results };
+  }
   let info: PluginInfo | undefined;
   try {
     await checkHandshake(checks, plugin, options);

@@ -14,6 +14,8 @@ export interface TriedProgram {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: (line: PluginLogLine) => void;
+  /** The default is HANDSHAKE_TIMEOUT_MS. */
+  readonly handshakeTimeoutMs?: number;
 }
 
 /**
@@ -22,6 +24,8 @@ export interface TriedProgram {
  * started → configured → ended. `kill` and `restart` change the process under the same clients' names.
  */
 export class TriedPlugin {
+  /** The last start of a process; it may be under way still when the plugin is removed. */
+  private starting: Promise<PluginProcess> | undefined;
   private config: { readonly bytes: Uint8Array; readonly info: PluginInfo } | undefined;
 
   private constructor(
@@ -71,12 +75,15 @@ export class TriedPlugin {
   /** Kills the process and starts another with the same configuration. @throws PluginStartError, PluginError */
   async restart(): Promise<void> {
     await this.current.kill();
-    this.current = await processOf(this.program, this.dir);
+    this.starting = processOf(this.program, this.dir);
+    this.current = await this.starting;
     await this.setUp(this.current);
   }
 
   /** Ends the plugin and removes its directory. */
   async remove(): Promise<void> {
+    const last = await this.starting?.catch(() => undefined);
+    await last?.kill();
     await this.current.kill();
     await rm(this.dir, { recursive: true, force: true });
   }
