@@ -102,13 +102,28 @@ export function driverService(driver: DriverPlugin): ServiceHandlers {
   const noSuchTask = (): never => {
     throw new TaskNotFoundError();
   };
+  /** The tasks that are starting, or known until they are destroyed. */
+  const started = new Set<string>();
   const waits = new Map<string, Promise<DriverExit>>();
   /** Returns the one wait for a task that all callers share. */
   const exitOf = (id: string): Promise<DriverExit> => {
     const waiting = waits.get(id) ?? driver.wait(id);
     waits.set(id, waiting);
-    waiting.catch(() => waits.delete(id));
+    waiting.catch(() => void (waits.get(id) === waiting && waits.delete(id)));
     return waiting;
+  };
+  /** Makes a task known. It stays unknown if `work` fails. */
+  const takeUp = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    started.add(id);
+    try {
+      const result = await work();
+      waits.delete(id); // an earlier caller may wait for a task that was not there
+      void exitOf(id).catch(() => {}); // a caller of WaitTask gets the error
+      return result;
+    } catch (error) {
+      started.delete(id);
+      throw error;
+    }
   };
   return {
     TaskConfigSchema: answering(() => ({ spec: driver.taskSchema })),
@@ -131,17 +146,17 @@ export function driverService(driver: DriverPlugin): ServiceHandlers {
     Init: answering(() => {}),
     Shutdown: answering(() => {}),
     StartTask: answering<{ task: TaskConfigMessage }>(async ({ task }) => {
-      if (waits.has(task.id)) throw new Error(`task with ID "${task.id}" already started`);
-      const { state, network } = await driver.start(taskOf(task));
-      void exitOf(task.id).catch(() => {}); // a caller of WaitTask gets the error
+      if (started.has(task.id)) throw new Error(`task with ID "${task.id}" already started`);
+      const { state, network } = await takeUp(task.id, () => driver.start(taskOf(task)));
       const handle = { version: 1, config: task, state: 'RUNNING', driver_state: Buffer.from(JSON.stringify(state)) };
       return { result: 'SUCCESS', handle, ...(network && { network_override: network }) };
     }),
     RecoverTask: answering<{ handle: TaskHandleMessage | null }>(async ({ handle }) => {
-      if (!handle?.config) return noSuchTask();
-      if (waits.has(handle.config.id)) return; // it is known already
-      await driver.recover(taskOf(handle.config), JSON.parse(Buffer.from(handle.driver_state).toString()));
-      void exitOf(handle.config.id).catch(() => {}); // a caller of WaitTask gets the error
+      const config = handle?.config;
+      if (!config) return noSuchTask();
+      if (started.has(config.id)) return; // it is known already
+      const state: unknown = JSON.parse(Buffer.from(handle.driver_state).toString());
+      await takeUp(config.id, () => driver.recover(taskOf(config), state));
     }),
     WaitTask: answering<ById>(async ({ task_id: id }) => ({ result: exitAnswer(await exitOf(id)) })),
     StopTask: answering<ById & { timeout: TimeMessage | null; signal: string }>(({ task_id: id, timeout, signal }) =>
@@ -149,6 +164,7 @@ export function driverService(driver: DriverPlugin): ServiceHandlers {
     ),
     DestroyTask: answering<ById & { force: boolean }>(async ({ task_id: id, force }) => {
       await driver.destroy(id, force);
+      started.delete(id);
       waits.delete(id);
     }),
     SignalTask: answering<ById & { signal: string }>(async ({ task_id: id, signal }) => {
