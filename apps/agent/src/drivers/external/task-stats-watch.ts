@@ -27,19 +27,18 @@ export class TaskStatsWatch {
 
   constructor(
     private readonly taskId: string,
-    private readonly client: () => Promise<DriverClient>,
+    private readonly client: () => Promise<Pick<DriverClient, 'listenToStats'>>,
     private readonly timers: Timers,
   ) {}
 
-  /** Returns the last report, or undefined if there is none. */
+  /** Returns the last report, or undefined if there is none or it is malformed. */
   async usage(): Promise<TaskResourceUsage | undefined> {
     if (!this.isReading) {
       this.isReading = true;
       void this.read();
     }
     await pause(this.timers, FIRST_REPORT_MS, this.first, this.stopped);
-    const report = this.last && taskStatsMessage(this.last);
-    return report && taskUsage(report);
+    return this.last && usageIn(this.last);
   }
 
   stop(): void {
@@ -62,5 +61,15 @@ export class TaskStatsWatch {
       }
       await pause(this.timers, Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS), this.stopped);
     }
+  }
+}
+
+/** Decodes a report. Returns undefined for what is none, because the statistics of other tasks do not depend on it. */
+function usageIn(answer: Uint8Array): TaskResourceUsage | undefined {
+  try {
+    const report = taskStatsMessage(answer);
+    return report && taskUsage(report);
+  } catch {
+    return undefined;
   }
 }
