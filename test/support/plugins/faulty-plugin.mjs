@@ -1,5 +1,5 @@
 // A driver that misbehaves as its first argument says. Faults of the handshake come before anything else.
-import { rmSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { driverService, servePlugin, TaskNotFoundError } from '@waybill/plugin-sdk';
 
@@ -35,7 +35,7 @@ const driver = {
     if (fault !== 'starts-slowly') return;
     const runs = slow.get(id);
     if (runs === undefined) throw new TaskNotFoundError();
-    rmSync(runs);
+    renameSync(runs, `${runs}-no-more`);
   },
 };
 
