@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest';
+import type { AllocatedDevice } from '@waybill/model';
 import { taskDevices } from './task-devices.js';
 import type { AllocationAnswer } from './task-sections.js';
 
 const T4 = { Vendor: 'nvidia', Type: 'gpu', Name: 'T4' };
 
-function allocation(Devices: object[] | null): AllocationAnswer {
-  const web = { Cpu: { CpuShares: 10 }, Memory: { MemoryMB: 10 }, Networks: [], Devices };
-  return { ID: 'a', AllocatedResources: { Tasks: { web } } } as unknown as AllocationAnswer;
+function allocation(Devices: AllocatedDevice[] | null): AllocationAnswer {
+  const Memory = { MemoryMB: 10, MemoryMaxMB: 0 };
+  const web = { Cpu: { CpuShares: 10, ReservedCores: null }, Memory, Networks: null, Devices };
+  const Shared = { Networks: null, DiskMB: 0, Ports: null };
+  return { ID: 'a', AllocatedResources: { Tasks: { web }, TaskLifecycles: {}, Shared } };
 }
 
 it('CL-406, PG-101: the devices of a task are shown with their use', () => {

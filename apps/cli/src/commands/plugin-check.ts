@@ -3,7 +3,28 @@ import path from 'node:path';
 import { checkPlugin, type CheckResult, type PluginCheckReport } from '@waybill/plugins';
 import type { OfflineCommand } from '../command-spec.js';
 import { causeOf, CommandFailure } from '../failure.js';
+import type { Flag } from '../flags/flag.js';
+import { DATA_FLAGS, dataPrinter } from '../terminal/data-printer.js';
+import { exactOf } from '../terminal/exact-json.js';
 import type { Terminal } from '../terminal/terminal.js';
+
+const FLAGS: readonly Flag[] = [
+  { name: 'arg', kind: 'list', value: 'text', help: 'Argument of the plugin. May be repeated.' },
+  { name: 'config', kind: 'text', value: 'json', help: "The plugin's own configuration." },
+  {
+    name: 'task',
+    kind: 'text',
+    value: 'json',
+    help: 'The config block of a task that runs until it is stopped. Without it, no task is started.',
+  },
+  { name: 'short-task', kind: 'text', value: 'json', help: 'The config block of a task that ends by itself.' },
+  { name: 'exit-code', kind: 'integer', value: 'n', help: 'Exit code of the short task (0).' },
+  { name: 'says', kind: 'text', value: 'text', help: 'Text that the short task writes to its output.' },
+  { name: 'shell', kind: 'text', value: 'path', help: 'Shell inside of the tasks (/bin/sh).' },
+  { name: 'timeout', kind: 'duration', value: 'time', help: 'Longest time of one check (20s).' },
+  { name: 'verbose', kind: 'switch', help: 'Print what the plugin logs.' },
+  ...DATA_FLAGS,
+];
 
 /** Checks a driver or device plugin against the plugin protocol (CL-723). */
 export const command: OfflineCommand = {
@@ -13,26 +34,11 @@ export const command: OfflineCommand = {
     'Checks whether a driver or device plugin keeps to the plugin protocol. <path> is its executable file, which runs ' +
     'as you. The checks of tasks need the configuration of a task that runs until it is stopped.\n\nA value of a flag ' +
     'that begins with "@" names a file with the JSON.\n\nExit codes: 0 all checks passed; 1 some failed.',
-  flags: [
-    { name: 'arg', kind: 'list', value: 'text', help: 'Argument of the plugin. May be repeated.' },
-    { name: 'config', kind: 'text', value: 'json', help: "The plugin's own configuration." },
-    {
-      name: 'task',
-      kind: 'text',
-      value: 'json',
-      help: 'The config block of a task that runs until it is stopped. Without it, no task is started.',
-    },
-    { name: 'short-task', kind: 'text', value: 'json', help: 'The config block of a task that ends by itself.' },
-    { name: 'exit-code', kind: 'integer', value: 'n', help: 'Exit code of the short task (0).' },
-    { name: 'says', kind: 'text', value: 'text', help: 'Text that the short task writes to its output.' },
-    { name: 'shell', kind: 'text', value: 'path', help: 'Shell inside of the tasks (/bin/sh).' },
-    { name: 'timeout', kind: 'duration', value: 'time', help: 'Longest time of one check (20s).' },
-    { name: 'json', kind: 'switch', help: 'Print the results as JSON.' },
-    { name: 'verbose', kind: 'switch', help: 'Print what the plugin logs.' },
-  ],
+  flags: FLAGS,
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
   async run({ flags, args: [file = ''], terminal }) {
-    const [isJson, isVerbose] = [flags.on('json'), flags.on('verbose')];
+    const data = await dataPrinter(FLAGS, flags, terminal);
+    const isVerbose = flags.on('verbose');
     const says = flags.text('says');
     const timeoutMs = flags.durationMs('timeout');
     const [task, shortTask] = [jsonOf('task', flags.text('task')), jsonOf('short-task', flags.text('short-task'))];
@@ -48,9 +54,9 @@ export const command: OfflineCommand = {
       ...(says !== undefined && { says }),
       shell: flags.text('shell') ?? '/bin/sh',
       ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(!isJson && { report: (result: CheckResult) => printResult(terminal, result) }),
+      ...(!data && { report: (result: CheckResult) => printResult(terminal, result) }),
     });
-    if (isJson) terminal.print(JSON.stringify(jsonReport(report), undefined, 2));
+    if (data) data(exactOf(reportData(report)));
     else printCounts(terminal, report);
     return report.results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
   },
@@ -90,7 +96,7 @@ const countsOf = (results: readonly CheckResult[]): Record<CheckResult['outcome'
   return { ok: count('ok'), failed: count('failed'), skipped: count('skipped') };
 };
 
-const jsonReport = ({ info, results }: PluginCheckReport): object => ({
+const reportData = ({ info, results }: PluginCheckReport): object => ({
   Plugin: info ? { Kind: info.kind, Name: info.name, Version: info.version, APIVersion: info.apiVersion } : null,
   Counts: countsOf(results),
   Results: results.map(({ name, outcome, text, ms }) => ({
