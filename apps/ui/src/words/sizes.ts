@@ -12,7 +12,9 @@ export function bytesInWords(bytes: number): string {
   return `${Number.isInteger(value) || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-export const megabytesInWords = (mib: number): string => bytesInWords(mib * KIB * KIB);
+export const bytesOf = (mib: number): number => mib * KIB * KIB;
+
+export const megabytesInWords = (mib: number): string => bytesInWords(bytesOf(mib));
 
 /** Returns a count with its noun: `1 machine`, `3 machines`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

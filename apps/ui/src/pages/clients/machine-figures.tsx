@@ -2,12 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { Node } from '../../api/contract.js';
 import { nodeUsageQuery } from '../../api/queries.js';
 import { useMay } from '../../api/rights.js';
-import { Figure, STEPS_OF_BYTES } from '../../components/figures/figure.js';
-import { Figures } from '../../components/figures/figures.js';
 import { CPU, MEMORY } from '../../components/figures/usage.js';
-import { bytesInWords, megahertzInWords } from '../../words/sizes.js';
-
-const BYTES_PER_MIB = 1_048_576;
+import { UsageFigures } from '../../components/figures/usage-figures.js';
+import { bytesOf } from '../../words/sizes.js';
 
 /** What a machine uses, as time goes on: all its processes, not only those of allocations. */
 export function MachineFigures({ node }: { readonly node: Node }) {
@@ -15,17 +12,7 @@ export function MachineFigures({ node }: { readonly node: Node }) {
 }
 
 function Measured({ node: { ID, NodeResources } }: { readonly node: Node }) {
-  const usage = useQuery(nodeUsageQuery(ID));
   const cpu = [{ name: 'in use', value: CPU, most: NodeResources?.Cpu.CpuShares }];
-  const memory = [{ name: 'in use', value: MEMORY, most: (NodeResources?.Memory.MemoryMB ?? 0) * BYTES_PER_MIB }];
-  return (
-    <Figures title="Use of resources" of={usage}>
-      {(samples) => (
-        <>
-          <Figure title="CPU" lines={cpu} samples={samples} inWords={megahertzInWords} />
-          <Figure title="Memory" lines={memory} samples={samples} inWords={bytesInWords} steps={STEPS_OF_BYTES} />
-        </>
-      )}
-    </Figures>
-  );
+  const memory = [{ name: 'in use', value: MEMORY, most: bytesOf(NodeResources?.Memory.MemoryMB ?? 0) }];
+  return <UsageFigures of={useQuery(nodeUsageQuery(ID))} cpu={cpu} memory={memory} />;
 }

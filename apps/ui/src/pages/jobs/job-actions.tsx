@@ -3,6 +3,7 @@ import { dispatchJob, evaluateJob, launchPeriodicJob, scaleGroup, startJob, stop
 import type { Job } from '../../api/contract.js';
 import { Action } from '../../components/action.js';
 import { RestartJob } from './restart/restart-job.js';
+import { textOf } from '../../components/form-values.js';
 import { EditJobLink } from './edit-job-link.js';
 import { objectAddress, type ObjectName } from '../../app/object-address.js';
 
@@ -135,10 +136,4 @@ function Dispatch({ name, job }: OfJob) {
       }}
     />
   );
-}
-
-/** Files, which no dialog has, count as nothing. */
-function textOf(values: FormData, name: string): string {
-  const value = values.get(name);
-  return typeof value === 'string' ? value : '';
 }

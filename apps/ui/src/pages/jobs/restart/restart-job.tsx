@@ -6,6 +6,7 @@ import type { Job } from '../../../api/contract.js';
 import { useMay } from '../../../api/rights.js';
 import type { ObjectName } from '../../../app/object-address.js';
 import buttons from '../../../components/buttons.module.css';
+import { textOf } from '../../../components/form-values.js';
 import { Failure } from '../../../components/failure.js';
 import { AllocationLink } from '../../../components/object-links.js';
 import { counted } from '../../../words/sizes.js';
@@ -190,10 +191,4 @@ function Progress({ of, isOver }: { readonly of: RestartProgress | undefined; re
       )}
     </>
   );
-}
-
-/** Files, which no dialog has, count as nothing. */
-function textOf(values: FormData, name: string): string {
-  const value = values.get(name);
-  return typeof value === 'string' ? value : '';
 }

@@ -18,7 +18,7 @@ export interface RestartServer {
   /** Returns an allocation once it has changed since an index, or after a while. */
   allocation(id: string, sinceIndex: number, signal: AbortSignal): Promise<FollowedAllocation>;
   /** Returns why a group gets no replacement, in words: it has no place, or its job is stopped. Undefined: it gets one. */
-  placementFailure(group: string): Promise<string | undefined>;
+  replacementFailure(group: string): Promise<string | undefined>;
 }
 
 /** RestartFailure says which allocation was not restarted or replaced, and why. */
@@ -111,7 +111,7 @@ async function replacementRuns(server: RestartServer, { ID, TaskGroup }: Restart
     else {
       if (hasEnded) throw new Error(`Its replacement is ${ClientStatus}.`);
       hasEnded = id !== ID && ENDED.has(ClientStatus);
-      const failure = await server.placementFailure(TaskGroup);
+      const failure = await server.replacementFailure(TaskGroup);
       if (failure !== undefined) throw new Error(`It was stopped, and is not replaced: ${failure}`);
       index = ModifyIndex;
     }

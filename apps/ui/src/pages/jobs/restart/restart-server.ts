@@ -22,7 +22,7 @@ export function restartServer(name: ObjectName, job: Job): RestartServer {
     stop: stopAllocation,
     allocation: (id, index, signal) =>
       callApi('GET /v1/allocation/{allocID}', { path: { allocID: id }, query: { index, wait: WAIT }, signal }),
-    placementFailure: async (group) => {
+    replacementFailure: async (group) => {
       if ((await callApi('GET /v1/job/{jobID}', ofJob)).Stop) return 'The job was stopped.';
       const evaluations = await callApi('GET /v1/job/{jobID}/evaluations', ofJob);
       return placementProblems(evaluations, job)

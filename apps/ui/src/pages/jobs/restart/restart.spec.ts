@@ -40,7 +40,7 @@ describe('a run', () => {
     restart: () => Promise.resolve(),
     stop: () => Promise.resolve(),
     allocation: () => Promise.reject(new Error('nobody asks')),
-    placementFailure: () => Promise.resolve(undefined),
+    replacementFailure: () => Promise.resolve(undefined),
   };
   const batches = [[alloc('a'), alloc('b')], [alloc('c')]];
 
@@ -138,7 +138,7 @@ describe('a run', () => {
     const { end } = await runWith(
       {
         allocation: () => Promise.resolve({ ClientStatus: 'complete', ModifyIndex: 3 }),
-        placementFailure: (group) => Promise.resolve(`no machine has room for ${group}`),
+        replacementFailure: (group) => Promise.resolve(`no machine has room for ${group}`),
       },
       { isReplacing: true, batches: [[alloc('a')]] },
     );
