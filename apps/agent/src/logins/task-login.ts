@@ -4,6 +4,7 @@ import { Gate, pause } from '../waiting/gate.js';
 import { WaitNotice } from '../waiting/wait-notice.js';
 import type { GrantedToken, LoginService } from './login-service.js';
 import { ServerAwayError, ServerRefusedError } from './server-call.js';
+import { unlessAborted } from '../waiting/unless-aborted.js';
 
 /** HeldToken is a token in memory and on disk. */
 export interface HeldToken {
@@ -85,8 +86,8 @@ export class TaskLogin {
    */
   async ready(signal: AbortSignal): Promise<string> {
     while (!this.held || this.isExpired(this.held)) {
-      if (signal.aborted || this.closed.isOpen) throw new Error('the task ended');
-      await unlessAborted(this.first.requestRun(), signal);
+      if (signal.aborted || this.closed.isOpen) throw ended();
+      await unlessAborted(this.first.requestRun(), signal, ended);
     }
     return this.held.token;
   }
@@ -222,14 +223,4 @@ export class TaskLogin {
   }
 }
 
-/** Resolves with the work, or as soon as the signal is aborted. The signal keeps no reference. @throws the work's error */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = new Gate();
-  const open = (): void => aborted.open();
-  signal.addEventListener('abort', open, { once: true });
-  try {
-    await Promise.race([work, aborted.opened]);
-  } finally {
-    signal.removeEventListener('abort', open);
-  }
-}
+const ended = (): Error => new Error('the task ended');

@@ -12,7 +12,8 @@ interface Waiting {
  * may become fewer while it waits. Cost of an end: O(waiting changes). Memory: the waiting changes.
  */
 export class NetworkTurns {
-  private readonly waiting: Waiting[] = [];
+  /** In order of arrival. */
+  private readonly waiting = new Set<Waiting>();
   private readonly held = new Set<string>();
   private running = 0;
 
@@ -30,23 +31,20 @@ export class NetworkTurns {
         };
         work().then(resolve, reject).finally(end);
       };
-      this.waiting.push({ keys, begin });
+      this.waiting.add({ keys, begin });
       this.beginWaiting();
     });
   }
 
   private beginWaiting(): void {
     const taken = new Set(this.held);
-    for (let at = 0; at < this.waiting.length && this.running < this.limit;) {
-      const next = this.waiting[at] as Waiting;
+    for (const next of this.waiting) {
+      if (this.running >= this.limit) return;
       const keys = next.keys();
       const isFree = !keys.some((key) => taken.has(key));
       for (const key of keys) taken.add(key);
-      if (!isFree) {
-        at++;
-        continue;
-      }
-      this.waiting.splice(at, 1);
+      if (!isFree) continue;
+      this.waiting.delete(next);
       for (const key of keys) this.held.add(key);
       this.running++;
       next.begin(keys);

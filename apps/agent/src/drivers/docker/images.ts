@@ -1,4 +1,5 @@
 import { type CancelTimer, type Timers, errorText } from '@waybill/model';
+import { unlessAborted } from '../../waiting/unless-aborted.js';
 import { StartCancelledError, StartError } from '../driver.js';
 
 /** The default time limit for pulling an image, in milliseconds (AG-283). */
@@ -153,7 +154,7 @@ export class Images {
     const listener = (news: string): void => tell(news);
     pull.listeners.add(listener);
     try {
-      await unlessAborted(pull.done, unwanted);
+      await unlessAborted(pull.done, unwanted, () => new GivenUpError('given up'));
     } catch (error) {
       if (error instanceof GivenUpError) {
         pull.listeners.delete(listener);
@@ -199,20 +200,4 @@ export class Images {
 /** GivenUpError says that nobody waits for a result any more. */
 class GivenUpError extends Error {
   override readonly name = 'GivenUpError';
-}
-
-/** Returns the result of the work. @throws GivenUpError as soon as the signal aborts, and the error of the work */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = (): void => reject(new GivenUpError('given up'));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

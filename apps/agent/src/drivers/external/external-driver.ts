@@ -1,7 +1,6 @@
-import { type Clock, errorText, MAX_DRIVER_SCHEMA_CHARS, type Timers } from '@waybill/model';
+import { type Clock, errorText, type Timers } from '@waybill/model';
 import {
   type CapabilitiesMessage,
-  ConfigError,
   type ConfigSchema,
   DriverClient,
   handleMessage,
@@ -10,7 +9,6 @@ import {
   PluginError,
   type PluginProcess,
   PluginShutDownError,
-  specText,
   type StartedTask,
   status,
   type TaskConfigMessage,
@@ -35,28 +33,23 @@ import {
   StartCancelledError,
   StartError,
   type TaskConfig,
-  TaskConfigError,
   type TaskEvent,
   type TaskHandle,
   TaskNotFoundError,
-  type TaskPaths,
 } from '../driver.js';
 import { resourceUsage } from '../process-usage.js';
+import { DriverEventWatch } from './driver-event-watch.js';
 import { DriverHealthWatch } from './driver-health.js';
-import { EventLimit } from './event-limit.js';
 import { execInPlugin } from './plugin-exec.js';
 import { PluginStarts } from './plugin-starts.js';
 import { taskMessage, type TaskPipes } from './task-message.js';
+import { TaskConfigSchema } from './task-config-schema.js';
 import { TaskStatsWatch } from './task-stats-watch.js';
 
 /** The wait after a broken connection of a plugin that has not ended. */
 const RECONNECT_MS = 1_000;
-/** More events of one driver are not read in a second: they wait in the plugin, which blocks (PG-124). */
-const MAX_EVENTS_PER_SECOND = 500;
 /** Longest time for which a plugin that cannot be started delays the start of the agent. */
 const CAPABILITIES_TIMEOUT_MS = 10_000;
-const FIRST_WAIT_MS = 5_000;
-const MAX_WAIT_MS = 120_000;
 
 export interface ExternalDriverDependencies {
   readonly name: string;
@@ -105,16 +98,10 @@ export class ExternalDriver implements Driver {
   private readonly tasks = new Map<string, ExternalTask>();
   private readonly health: DriverHealthWatch;
   private capabilities: CapabilitiesMessage | undefined;
-  /** The schema for the servers: empty until the plugin has said it, and if it is too long (PG-47). */
-  private reportedSchema = '';
-  /** The last schema that was too long, so that each is logged once. */
-  private longSchema: string | undefined;
-  /** The schema of a task that is being prepared, by its paths: each preparation has an object of its own. */
-  private readonly schemas = new WeakMap<TaskPaths, ConfigSchema>();
+  private readonly schema: TaskConfigSchema;
   private readonly stopping = new AbortController();
   private readonly stopped = new Gate();
-  private readonly listeners: ((event: TaskEvent) => void)[] = [];
-  private readonly limit: EventLimit;
+  private readonly events: DriverEventWatch;
   private readonly starts: PluginStarts;
 
   constructor(private readonly deps: ExternalDriverDependencies) {
@@ -122,8 +109,12 @@ export class ExternalDriver implements Driver {
     this.health = new DriverHealthWatch(deps.name, deps.plugin, deps.clock, deps.timers);
     const destroy = (taskId: string): Promise<boolean> => this.destroyInPlugin(taskId, true);
     this.starts = new PluginStarts({ driver: deps.name, destroy, timers: deps.timers, logger: deps.logger });
-    this.limit = new EventLimit(deps.timers, (event) => {
-      for (const listener of this.listeners) listener(event);
+    this.events = new DriverEventWatch(deps.plugin, deps.clock, deps.timers);
+    this.schema = new TaskConfigSchema({
+      driver: deps.name,
+      ask: () => this.askedSchema(),
+      changed: () => this.health.notify(),
+      logger: deps.logger,
     });
   }
 
@@ -152,9 +143,10 @@ export class ExternalDriver implements Driver {
    */
   async open(): Promise<void> {
     void this.health.watch();
-    void this.watchEvents();
+    void this.events.watch();
     const answered = new Gate();
-    void this.askedSchema()
+    void this.schema
+      .refresh()
       .catch((error: unknown) => {
         this.deps.logger.warn('a driver plugin does not say what it can do', { plugin: this.name, error });
       })
@@ -165,6 +157,7 @@ export class ExternalDriver implements Driver {
   /** Ends the plugin in order. Tasks go on if the plugin lets them. */
   async close(): Promise<void> {
     this.health.stop();
+    this.events.stop();
     this.stopping.abort();
     this.stopped.open();
     for (const { stats } of this.tasks.values()) stats.stop();
@@ -178,7 +171,7 @@ export class ExternalDriver implements Driver {
   }
 
   async fingerprint(): Promise<DriverFingerprint> {
-    return { ...(await this.health.current()), taskConfigSchema: this.reportedSchema };
+    return { ...(await this.health.current()), taskConfigSchema: this.schema.reported };
   }
 
   onChange(listener: () => void): void {
@@ -186,11 +179,11 @@ export class ExternalDriver implements Driver {
   }
 
   onTaskEvent(listener: (event: TaskEvent) => void): void {
-    this.listeners.push(listener);
+    this.events.onEvent(listener);
   }
 
   async validate(config: TaskConfig): Promise<void> {
-    await this.encodeConfig(config);
+    await this.schema.encode(config);
   }
 
   prepare(config: TaskConfig): TaskHandle {
@@ -297,7 +290,7 @@ export class ExternalDriver implements Driver {
     const state = stateOf(handle);
     const output = await this.openOutput(state);
     try {
-      const encoded = await this.encodeConfig(config);
+      const encoded = await this.schema.encode(config);
       const message = taskMessage(config, { encoded, pipes: output.pipes, totalMhz: this.deps.totalMhz });
       const { started, process } = await this.startOnce(message, ends);
       if (started.result === 'RETRY' || started.result === 'FATAL')
@@ -351,18 +344,6 @@ export class ExternalDriver implements Driver {
     }
   }
 
-  /** Validates the configuration by the driver's schema, and encodes it. @throws TaskConfigError, StartError */
-  private async encodeConfig({ config, paths }: TaskConfig): Promise<Uint8Array> {
-    try {
-      const schema = this.schemas.get(paths) ?? (await this.askedSchema());
-      this.schemas.set(paths, schema);
-      return schema.encode(config);
-    } catch (error) {
-      if (error instanceof ConfigError) throw new TaskConfigError(`failed to parse config: ${error.message}`);
-      throw new StartError(errorText(error), true);
-    }
-  }
-
   /** Asks the plugin anew what it can do and what a task's configuration looks like (PG-51). */
   private async askedSchema(): Promise<ConfigSchema> {
     const process = await this.deps.plugin.runningProcess();
@@ -370,24 +351,7 @@ export class ExternalDriver implements Driver {
       new DriverClient(process.connection).taskConfigSchema(),
       this.refreshCapabilities(),
     ]);
-    this.reportSchema(schema);
     return schema;
-  }
-
-  private reportSchema(schema: ConfigSchema): void {
-    const text = specText(schema.spec);
-    const isTooLong = text.length > MAX_DRIVER_SCHEMA_CHARS;
-    const reported = isTooLong ? '' : text;
-    if (isTooLong && this.longSchema !== text)
-      this.deps.logger.warn('the schema of a driver plugin is too long, so only machines validate its tasks', {
-        driver: this.name,
-        characters: text.length,
-        most: MAX_DRIVER_SCHEMA_CHARS,
-      });
-    this.longSchema = isTooLong ? text : undefined;
-    if (reported === this.reportedSchema) return;
-    this.reportedSchema = reported;
-    this.health.notify();
   }
 
   private async refreshCapabilities(): Promise<void> {
@@ -497,30 +461,6 @@ export class ExternalDriver implements Driver {
       },
       drained: () => outputs.awaitDrained(run),
     };
-  }
-
-  private async watchEvents(): Promise<void> {
-    for (let failures = 0; !this.stopped.isOpen; failures++) {
-      try {
-        const process = await this.deps.plugin.runningProcess();
-        const events = new DriverClient(process.connection).taskEvents(this.stopping.signal);
-        let left = MAX_EVENTS_PER_SECOND;
-        let secondBegan = this.deps.clock.nowMs();
-        for await (const { alloc_id: allocId, task_name: task, message, annotations } of events) {
-          failures = 0;
-          this.limit.forwardEvent({ allocId, task, message, annotations });
-          if (--left > 0) continue;
-          const restMs = secondBegan + 1_000 - this.deps.clock.nowMs();
-          if (restMs > 0) await pause(this.deps.timers, Math.min(restMs, 1_000), this.stopped);
-          left = MAX_EVENTS_PER_SECOND;
-          secondBegan = this.deps.clock.nowMs();
-        }
-      } catch (error) {
-        if (error instanceof PluginError && error.isUnimplemented) return;
-        if (error instanceof PluginShutDownError) failures = 0;
-      }
-      await pause(this.deps.timers, Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS), this.stopped);
-    }
   }
 
   private task(taskId: string): ExternalTask {

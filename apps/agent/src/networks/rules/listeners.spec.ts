@@ -15,13 +15,16 @@ describe('programs that listen', () => {
     expect(listeningPorts('')).toEqual([]);
   });
 
-  it.skipIf(process.platform !== 'linux')('NW-146: are found on this machine while they listen', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    expect([...(await readListeners())]).toContain(port);
-    server.close();
-    await once(server, 'close');
-    expect([...(await readListeners())]).not.toContain(port);
-  });
+  it.skipIf(process.platform !== 'linux')(
+    'NW-146: are found on this machine while they listen (needs /proc)',
+    async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      expect([...(await readListeners())]).toContain(port);
+      server.close();
+      await once(server, 'close');
+      expect([...(await readListeners())]).not.toContain(port);
+    },
+  );
 });

@@ -20,6 +20,7 @@ import type { LocalNodePlugin } from './local-plugins.js';
 import { isPassing, type VolumeClaims } from './volume-claims.js';
 import { type MountInfo, mountOptions, type MountedVolume, useKey, type VolumeMount } from './volume-mounter.js';
 import type { VolumeUses } from './volume-uses.js';
+import { unlessAborted } from '../../waiting/unless-aborted.js';
 
 /**
  * AllocationVolumeRecord is the state of a volume on disk (2.8). With an empty `Source`, the volume is claimed but not
@@ -197,7 +198,8 @@ export class AllocationVolumes {
     const onRetry = (error: unknown): void => waitsFor(`${volume}: ${errorText(error)}`);
     const retries = { clock, timers, signal: this.unwanting.signal, onRetry };
     waitsFor(volume);
-    const asked = () => unlessAborted(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
+    const asked = () =>
+      unlessAborted(claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)), this.unwanting.signal, abandonedClaim);
     const answer = await retryWithBackoff(asked, isPassing, retries).catch((error: unknown) => {
       throw new VolumesError(`could not claim ${volume}: ${errorText(error)}`, { cause: error });
     });
@@ -330,13 +332,4 @@ export class AllocationVolumes {
   }
 }
 
-/** Stops waiting for an answer when the signal aborts. @throws VolumesError then */
-function unlessAborted<T>(unwanted: AbortSignal, answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abandon = (): void => reject(new VolumesError('nobody waits for it any more'));
-    unwanted.addEventListener('abort', abandon, { once: true });
-    if (unwanted.aborted) abandon();
-    const settled = (): void => unwanted.removeEventListener('abort', abandon);
-    answer.then(resolve, reject).finally(settled);
-  });
-}
+const abandonedClaim = (): Error => new VolumesError('nobody waits for it any more');
