@@ -1,4 +1,4 @@
-// Who may connect to NATS (docs/security.md). Prints a user's line, or the server's configuration made of such lines.
+// The users of NATS (docs/security.md). Prints a user's line, or the server's configuration made of such lines.
 import { readFileSync } from 'node:fs';
 import { issuerKey, userKey } from '@waybill/journal';
 import { eventReader, serviceUser } from '@waybill/rpc';

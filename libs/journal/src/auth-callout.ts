@@ -13,12 +13,12 @@ export interface Questioned {
   readonly userKey: string;
 }
 
-/** A question is no valid one, or its client has not proved to have a key. */
+/** AuthRequestError says that a question is not valid, or that its client has not proved to have a key. */
 export class AuthRequestError extends Error {
   override readonly name = 'AuthRequestError';
   constructor(
     message: string,
-    /** Whom to answer; undefined if the question itself is not valid. */
+    /** The server and the user that the answer is for; undefined if the question itself is not valid. */
     readonly questioned?: Questioned,
   ) {
     super(message);

@@ -13,7 +13,9 @@ export const ADMISSION_SETTINGS = {
   WAYBILL_NATS_ISSUER_FILE: z
     .string()
     .default('')
-    .describe('nodes: file with the seed by which they admit machines to NATS, the same for every nodes; empty: none'),
+    .describe(
+      'nodes: file with the seed by which they admit machines to NATS, the same file for each of them; empty: none',
+    ),
   WAYBILL_NATS_ADMISSION_TTL: interval('24h', 'WAYBILL_NATS_ADMISSION_TTL')
     .refine((ns) => ns >= MIN_ADMISSION_TTL_NS, 'WAYBILL_NATS_ADMISSION_TTL should be at least 10m')
     .describe('nodes: longest time until an admitted machine has to prove itself to NATS again, at least 10m'),
@@ -31,7 +33,7 @@ export const ADMISSION_SETTINGS = {
   WAYBILL_KUBERNETES_ACCOUNT_DIR: z
     .string()
     .default('/var/run/secrets/kubernetes.io/serviceaccount')
-    .describe('nodes: directory with token and ca.crt, with which they ask it'),
+    .describe('nodes: directory with the token and the ca.crt for requests to this server'),
   WAYBILL_NATS_PROOF: flag
     .default(false)
     .describe('agent: prove this machine whenever it connects to NATS, where the nodes services admit machines'),

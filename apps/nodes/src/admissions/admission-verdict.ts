@@ -3,10 +3,10 @@ import type { Node, NodeIntroduction } from '@waybill/model';
 import type { MachineProof } from '@waybill/rpc';
 import { type Introduction, introductionVerdict, type Namesakes } from '../introductions/introduction-verdict.js';
 
-/** The decision about a connection. `why` is for the log. */
+/** AdmissionVerdict is the decision about a connection. The log shows `why`. */
 export type AdmissionVerdict = { readonly isAdmitted: true } | { readonly isAdmitted: false; readonly why: string };
 
-/** What the state says about the proof. */
+/** AdmissionFacts has everything that the state knows about a proof. */
 export interface AdmissionFacts {
   /** The node of that ID, if the servers know it. */
   readonly stored: Pick<Node, 'SecretID'> | undefined;
@@ -18,8 +18,8 @@ export interface AdmissionFacts {
 
 /**
  * Decides whether a connection is the machine that its proof names (AU-265). The secret decides about a machine that the
- * servers know. A new one needs a valid introduction, whatever WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT says: at NATS,
- * nobody else vouches for it.
+ * servers know. A new one needs a valid introduction, whatever WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT says: nobody
+ * else vouches for a machine at NATS.
  */
 export function admissionVerdict(proof: MachineProof, facts: AdmissionFacts): AdmissionVerdict {
   const { stored, namesakes, introduction, used } = facts;

@@ -1,11 +1,9 @@
 import type { AdmittedUser, ConnectRequest } from '@waybill/journal';
-import type { Claims } from '@waybill/keyring';
 import type { Clock } from '@waybill/model';
 import { decodeMachineProof, machineUser, WAYBILL_ACCOUNT } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { namesakesOf, type Introductions } from '../introductions/introductions.js';
-import type { Introduction } from '../introductions/introduction-verdict.js';
-import { KubernetesIntroduction } from '../introductions/kubernetes-introduction.js';
+import { type Introduction, isClaims } from '../introductions/introduction-verdict.js';
 import { admissionVerdict } from './admission-verdict.js';
 
 /** Share of the life of an admission by which lives differ, so that machines do not all connect again at once. */
@@ -71,6 +69,3 @@ export class Admissions {
 
 const tokenIdOf = (introduction: Introduction): string | undefined =>
   isClaims(introduction) ? introduction.jti : undefined;
-
-const isClaims = (introduction: Introduction): introduction is Claims =>
-  typeof introduction !== 'string' && !(introduction instanceof KubernetesIntroduction);

@@ -14,7 +14,11 @@ export type IntroductionVerdict =
   /** `violation` is the text for the log (AU-204). */
   | { readonly isAllowed: boolean; readonly violation: string };
 
-/** Returns the stored nodes with the machine's name. Called only if they matter, because it reads all nodes. */
+/** Says whether the introduction is a valid introduction token. */
+export const isClaims = (introduction: Introduction): introduction is Claims =>
+  typeof introduction !== 'string' && !(introduction instanceof KubernetesIntroduction);
+
+/** Returns the stored nodes with the machine's name. It reads all nodes, so it is called only where the answer matters. */
 export type Namesakes = () => readonly Pick<Node, 'ID' | 'Status'>[];
 
 /** A used token is remembered for this long after its end: longer than clocks differ. */
@@ -54,8 +58,8 @@ const ofIdentity = ({ nodeId }: NodeClaims, node: Pick<Node, 'ID'>): Introductio
   nodeId === node.ID ? { isAllowed: true } : { isAllowed: false, violation: MISMATCH };
 
 /**
- * A pod introduces the machine on which it runs, and no second one beside it (AU-266): a stolen token then stands for one
- * machine, and for none while the true one lives.
+ * A pod introduces the machine on which it runs, and no second one beside it (AU-266): while that machine is registered and
+ * not down, a stolen token introduces no other one.
  */
 function ofKubernetes(
   { machine }: KubernetesIntroduction,

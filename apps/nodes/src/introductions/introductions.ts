@@ -4,9 +4,13 @@ import type { Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { asNode, type TransactionWriter } from '@waybill/writing';
 import { permissionDenied } from '../node/node-access.js';
-import { KubernetesIntroduction } from './kubernetes-introduction.js';
 import type { TokenReviews } from './token-review.transport.js';
-import { type Introduction, type IntroductionEnforcement, introductionVerdict } from './introduction-verdict.js';
+import {
+  type Introduction,
+  type IntroductionEnforcement,
+  introductionVerdict,
+  isClaims,
+} from './introduction-verdict.js';
 
 export interface IntroductionsDependencies {
   readonly state: { readonly tables: Pick<Tables, 'nodes'> };
@@ -62,8 +66,7 @@ export class Introductions {
 
   private report(node: Node, introduction: Introduction, violation: string, isAllowed: boolean): void {
     this.deps.violation();
-    const claims =
-      typeof introduction === 'string' || introduction instanceof KubernetesIntroduction ? undefined : introduction;
+    const claims = isClaims(introduction) ? introduction : undefined;
     const about = { node: node.ID, name: node.Name, pool: node.NodePool, ...(claims && { claims: claims.sub }) };
     if (isAllowed) this.deps.logger.warn(violation, about);
     else this.deps.logger.error(violation, about);

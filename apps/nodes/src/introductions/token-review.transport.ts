@@ -51,7 +51,7 @@ interface Remembered {
 }
 
 /**
- * TokenReviews asks the Kubernetes API server who has a token (AU-266). The server checks signature, expiry and audience,
+ * TokenReviews asks the Kubernetes API server for the owner of a token (AU-266). The server checks signature, expiry and audience,
  * and whether the pod of the token still exists. It remembers good reviews for REMEMBERED_MS by a hash of the token; a
  * refused token is asked for each time.
  * Limits: MAX_REVIEWS at a time, MAX_WAITING_REVIEWS, MAX_REMEMBERED. Cost: one HTTPS request for a token.
@@ -111,7 +111,7 @@ export class TokenReviews {
   }
 }
 
-/** @throws TokenReviewError for another status than 201; what the connection fails with */
+/** @throws TokenReviewError for another status than 201, and the error of the connection */
 function posted(url: string, token: string, ca: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

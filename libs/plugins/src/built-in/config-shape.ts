@@ -30,14 +30,12 @@ function numberOf(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
 }
 
-/** Parses a list of strings. It converts numbers and booleans, because job files contain `args = ["--port", 8080]`. */
-export const texts = z.array(textOr('a string is wanted'));
+/** Parses a list of strings, such as `args = ["--port", 8080]`. */
+export const texts = textsOr();
 
-/** The same with one message for whatever is wrong. */
-export const textsOr = (message: string) => z.array(textOr(message), message);
-
-function textOr(message: string) {
-  return z.union([z.string(), z.number(), z.boolean()], message).transform(String);
+/** Parses a list of strings, with one message for whatever is wrong. */
+export function textsOr(message?: string) {
+  return z.array(z.unknown().transform(spelt).pipe(z.string(message)), message);
 }
 
 /** Unwraps a block: a job file delivers it as a list with one element. */
